@@ -1,0 +1,91 @@
+"""One environment, .venv, for every session: torch with CUDA is over 5 GB."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import nox
+from packaging.requirements import Requirement
+
+nox.options.default_venv_backend = "none"  # .venv is made here, once, not by nox per session
+nox.options.sessions = ["tests"]
+
+ROOT = Path(__file__).parent
+PROJECT = nox.project.load_toml(ROOT / "pyproject.toml")
+SUITE = tuple(PROJECT["project"]["dependencies"])
+DEV = tuple(nox.project.dependency_groups(PROJECT, "dev"))
+LIST_INSTALLED = (
+    "import importlib.metadata as m, json; print(json.dumps("
+    "{d.metadata['Name']: d.version for d in m.distributions() if d.metadata['Name']}))"
+)
+
+
+def missing(python: str, requirements: tuple[str, ...]) -> list[str]:
+    """The requirements that the interpreter `python` does not satisfy."""
+    listing = subprocess.run(
+        [python, "-c", LIST_INSTALLED], check=True, capture_output=True, text=True, cwd=ROOT.parent
+    ).stdout
+    installed = {normal(name): found for name, found in json.loads(listing).items()}
+    return [
+        str(wanted)
+        for wanted in map(Requirement, requirements)
+        if (wanted.marker is None or wanted.marker.evaluate())
+        and not wanted.specifier.contains(installed.get(normal(wanted.name), "0"), prereleases=True)
+    ]
+
+
+def normal(name: str) -> str:
+    return name.lower().replace("_", "-").replace(".", "-")
+
+
+def interpreter(session: nox.Session, requirements: tuple[str, ...]) -> str:
+    """Path of the Python to run in, with everything `requirements` asks for installed.
+
+    `--no-venv` takes the current interpreter as it is: containers bring a torch of their own.
+    """
+    if session._runner.global_config.force_venv_backend == "none":
+        if lacking := missing(sys.executable, requirements):
+            session.error(
+                f"{sys.executable} lacks {', '.join(lacking)}: "
+                "install them, or leave out --no-venv and nox installs into .venv"
+            )
+        return sys.executable
+    scripts = ROOT / ".venv" / ("Scripts" if os.name == "nt" else "bin")
+    python = shutil.which("python", path=str(scripts))
+    if python is None:
+        session.run(sys.executable, "-m", "virtualenv", "--quiet", str(ROOT / ".venv"), external=True)
+        python = str(scripts / "python")
+    if lacking := missing(python, requirements):
+        session.log(f"installing into .venv: {', '.join(lacking)}")
+        session.run(*installer(session, python), "install", *lacking, external=True)
+    return python
+
+
+def installer(session: nox.Session, python: str) -> list[str]:
+    """pip of .venv; uv where .venv was made by uv, which puts no pip into it."""
+    has_pip = subprocess.run([python, "-m", "pip", "--version"], capture_output=True, check=False)
+    if has_pip.returncode == 0:
+        return [python, "-m", "pip"]
+    if shutil.which("uv"):
+        return ["uv", "pip", "--python", python]
+    return session.error(f"{python} has no pip, and there is no uv: delete .venv and run nox again")
+
+
+@nox.session
+def bench(session: nox.Session) -> None:
+    """Measure what fits this machine; arguments after -- go to pytest."""
+    python = interpreter(session, SUITE)
+    session.run(python, "-m", "pytest", "benchmarks", *session.posargs, external=True)
+
+
+@nox.session
+def tests(session: nox.Session) -> None:
+    """Formatting, lint, strict types, tests."""
+    python = interpreter(session, SUITE + DEV)
+    session.run(python, "-m", "ruff", "format", "--check", ".", external=True)
+    session.run(python, "-m", "ruff", "check", ".", external=True)
+    session.run(python, "-m", "mypy", external=True)
+    session.run(python, "-m", "pytest", "tests", *session.posargs, external=True)
