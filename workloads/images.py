@@ -3,11 +3,11 @@
 from pathlib import Path
 
 import torch
-from PIL import Image, UnidentifiedImageError
+from PIL import Image
 from torch import Tensor
 from torch.utils.data import Dataset
-from torchvision.datasets import ImageFolder
-from torchvision.transforms import v2
+from torchvision.datasets import ImageFolder  # type: ignore[import-untyped]
+from torchvision.transforms import v2  # type: ignore[import-untyped]
 
 from workloads import pictures
 from workloads.stream import item_at, seeded
@@ -36,15 +36,16 @@ class Images(Dataset[tuple[Tensor, int]]):
 
     def __getitem__(self, position: int) -> tuple[Tensor, int]:
         path, label = self.files[item_at(position, len(self.files))]
+        image = decode(Path(path))
         with seeded(position):
-            return self.transform(decode(Path(path))), label
+            return self.transform(image), label
 
 
 def list_files(folder: Path) -> list[tuple[str, int]]:
     """Paths and class indices of an ImageFolder, sorted by class and name."""
     try:
         found = ImageFolder(folder)
-    except (FileNotFoundError, NotADirectoryError) as error:
+    except OSError as error:
         raise WorkloadError(
             f"no images in {folder}: want one folder of images per class ({error})"
         ) from error
@@ -53,7 +54,8 @@ def list_files(folder: Path) -> list[tuple[str, int]]:
             f"{folder} has {len(found.classes)} classes, the models tell {OUTPUTS} apart: "
             "give fewer folders"
         )
-    return found.samples
+    samples: list[tuple[str, int]] = found.samples
+    return samples
 
 
 def decode(path: Path) -> Image.Image:
@@ -65,7 +67,7 @@ def decode(path: Path) -> Image.Image:
     try:
         with Image.open(path) as image:
             return image.convert("RGB")
-    except (OSError, UnidentifiedImageError) as error:
+    except OSError as error:
         raise WorkloadError(f"cannot read image {path}: remove or replace it ({error})") from error
 
 

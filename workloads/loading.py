@@ -1,5 +1,6 @@
 """From what a user types to a workload: a catalog name, or path/to/file.py:name."""
 
+import importlib
 import importlib.util
 import sys
 from pathlib import Path
@@ -42,12 +43,15 @@ def _import(path: Path) -> ModuleType:
     name = path.stem
     if str(path.parent) not in sys.path:
         sys.path.append(str(path.parent))
-    if (loaded := sys.modules.get(name)) is not None and _is_from(loaded.__file__, path):
+    if (loaded := sys.modules.get(name)) is not None and _is_from(
+        getattr(loaded, "__file__", None), path
+    ):
         return loaded
-    spec = importlib.util.find_spec(name) if name.isidentifier() else None
+    importlib.invalidate_caches()  # the file may be younger than the last look at its folder
+    spec = importlib.util.find_spec(name) if "." not in name else None
     if spec is None or spec.loader is None or not _is_from(spec.origin, path):
         raise WorkloadError(
-            f"cannot import {path} as module '{name}', that name means something else: "
+            f"cannot import {path}: another module is called '{name}', or none can be; "
             "rename the file"
         )
     module = importlib.util.module_from_spec(spec)
