@@ -126,11 +126,9 @@ class NvmlGpu:
     def __init__(self, uuid: str, started: Reading[Any]) -> None:
         self.uuid = uuid
         self._started = started
+        self.is_mig = False
         self._handle: Reading[Any] = _ask(started, lambda nvml: _open(nvml, uuid))
-        is_mig = _ask(started, lambda nvml: nvml.nvmlDeviceIsMigDeviceHandle(self._handle.value))
-        self.is_mig = uuid.startswith("MIG-") or bool(
-            self._handle.value is not None and is_mig.value is not None and is_mig.value.value
-        )
+        self.is_mig = uuid.startswith("MIG-") or self._read(_is_mig).value is True
 
     @property
     def reason(self) -> str | None:
@@ -274,6 +272,10 @@ def _open(nvml: Any, uuid: str) -> Any:
             failure = failure or error
     assert failure is not None
     raise failure
+
+
+def _is_mig(nvml: Any, gpu: Any) -> bool:
+    return bool(nvml.nvmlDeviceIsMigDeviceHandle(gpu).value)
 
 
 def _memory_used(nvml: Any, gpu: Any) -> int:

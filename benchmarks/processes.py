@@ -6,7 +6,7 @@ is left out, never an error.
 """
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -17,7 +17,20 @@ from benchmarks.cpu import affinity_cores
 
 _GONE = (psutil.Error, OSError)
 
+CPU_PARTS = ("user", "system", "children_user", "children_system")
 Core = TypeVar("Core")
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    """Parent, process group (None: there are none) and CPU seconds with reaped children's."""
+
+    parent: int
+    group: int | None
+    cpu_s: float
+
+
+Table = Mapping[int, Process]  # by pid
 
 
 @dataclass(frozen=True)
@@ -42,36 +55,42 @@ class SystemCpu:
     cores: int
 
 
-def tree_pids(leader: int) -> frozenset[int]:
+def snapshot() -> Table:
+    """All processes now, in one pass: everything else here is a function of such a table.
+
+    One pass costs some milliseconds, a pass for each tree and question many times that.
+    """
+    return _linux_snapshot() if Path("/proc/self/stat").exists() else _portable_snapshot()
+
+
+def tree_pids(table: Table, leader: int) -> frozenset[int]:
     """The leader, its descendants, and everything in the process group that it leads.
 
     The group catches a child whose parent died: it hangs below init by then, outside the tree.
     Empty where the leader is gone and left no group.
     """
-    pids = {leader}
-    try:
-        pids |= {child.pid for child in psutil.Process(leader).children(recursive=True)}
-    except _GONE:
-        pids = set()
-    return frozenset(pids | _group_pids(leader))
+    children: dict[int, list[int]] = {}
+    for pid, process in table.items():
+        children.setdefault(process.parent, []).append(pid)
+    found: set[int] = set()
+    waiting = [pid for pid, process in table.items() if leader in (pid, process.group)]
+    while waiting:
+        pid = waiting.pop()
+        if pid not in found:
+            found.add(pid)
+            waiting += children.get(pid, ())
+    return frozenset(found)
 
 
-def cpu_seconds(pids: Iterable[int]) -> float | None:
-    """CPU seconds of these processes so far, user and system, with those of reaped children.
+def cpu_seconds(table: Table, pids: Iterable[int]) -> float | None:
+    """CPU seconds of these processes so far, with those of their reaped children.
 
     A finished child's time moves to its parent when the parent waits for it. Counting the reaped
     keeps a tree's total from falling when a loader worker ends, and counts nothing twice, since
-    what was reaped is no longer among `pids`. None where no process could be read.
+    what was reaped is no longer in the table. None where none of `pids` is there.
     """
-    total = None
-    for pid in pids:
-        try:
-            times = psutil.Process(pid).cpu_times()
-        except _GONE:
-            continue
-        reaped = getattr(times, "children_user", 0.0) + getattr(times, "children_system", 0.0)
-        total = (total or 0.0) + times.user + times.system + reaped
-    return total
+    known = [table[pid].cpu_s for pid in pids if pid in table]
+    return sum(known) if known else None
 
 
 def resident(pids: Iterable[int]) -> Resident | None:
@@ -130,17 +149,38 @@ def _pss_bytes(pid: int) -> int:
     return pss
 
 
-def _group_pids(leader: int) -> set[int]:
-    if not hasattr(os, "getpgid"):  # Windows
-        return set()
-    pids = set()
-    for pid in psutil.pids():
+def _linux_snapshot() -> dict[int, Process]:
+    tick_s = 1 / os.sysconf("SC_CLK_TCK")
+    table = {}
+    for name in os.listdir("/proc"):  # noqa: PTH208 - a Path for each entry triples the cost
+        if not name.isdigit():
+            continue
         try:
-            if os.getpgid(pid) == leader:
-                pids.add(pid)
+            with open(f"/proc/{name}/stat", "rb") as file:  # noqa: PTH123 - likewise
+                table[int(name)] = parse_stat(file.read(), tick_s)
         except OSError:
             continue
-    return pids
+    return table
+
+
+def parse_stat(stat: bytes, tick_s: float) -> Process:
+    """A line of /proc/PID/stat (see proc(5)); the name in it may hold blanks and brackets."""
+    fields = stat[stat.rindex(b")") + 2 :].split(None, 15)
+    ticks = sum(int(each) for each in fields[11:15])  # user, system, and both of reaped children
+    return Process(int(fields[1]), int(fields[2]), ticks * tick_s)
+
+
+def _portable_snapshot() -> dict[int, Process]:
+    table = {}
+    for process in psutil.process_iter(["ppid", "cpu_times"]):
+        times = process.info["cpu_times"]
+        try:
+            group = os.getpgid(process.pid) if hasattr(os, "getpgid") else None
+        except OSError:
+            group = None
+        parts = (getattr(times, part, 0.0) for part in CPU_PARTS) if times else ()
+        table[process.pid] = Process(process.info["ppid"] or 0, group, sum(parts))
+    return table
 
 
 def _own_cores(cores: list[Core]) -> list[Core]:

@@ -22,14 +22,11 @@ PERIOD_S = 0.1
 GPU_KEYS = ("gpu_utilization_pct", "gpu_memory_used_bytes", "gpu_power_w", "energy_j_per_sample")
 
 
-class Processes(Protocol):
-    """What is asked about processes; the module `benchmarks.processes` answers."""
+class System(Protocol):
+    """What is asked of the operating system; the module `benchmarks.processes` answers."""
 
-    def tree_pids(self, leader: int, /) -> frozenset[int]:
-        """Pids of the tree."""
-
-    def cpu_seconds(self, pids: frozenset[int], /) -> float | None:
-        """Their CPU seconds so far."""
+    def snapshot(self) -> processes.Table:
+        """All processes now."""
 
     def resident(self, pids: frozenset[int], /) -> processes.Resident | None:
         """Their memory now."""
@@ -45,10 +42,18 @@ class _Arm:
 
 
 @dataclass(frozen=True)
+class _Trees:
+    """Who was there: all processes, those of the running arm, those of the whole suite."""
+
+    table: processes.Table
+    arm: frozenset[int]
+    ours: frozenset[int]
+
+
+@dataclass(frozen=True)
 class _Running:
     arm: str
-    pids: frozenset[int]
-    our_pids: frozenset[int]
+    trees: _Trees
     begin: Edge
 
 
@@ -66,12 +71,12 @@ class Telemetry:
         clock: Callable[[], float] = time.monotonic,
         *,
         period_s: float = PERIOD_S,
-        asked: Processes = processes,
+        system: System = processes,
         own_pid: int | None = None,
     ) -> None:
         self._clock = clock
         self._period_s = period_s
-        self._asked = asked
+        self._system = system
         self._own_pid = os.getpid() if own_pid is None else own_pid
         self._nvml = Nvml(gpus) if gpus else None
         self._arms: dict[str, _Arm] = {}
@@ -113,32 +118,32 @@ class Telemetry:
 
     def run_begins(self, arm: str) -> None:
         """The next block is `arm`'s; a run that did not end is forgotten."""
-        pids = self._asked.tree_pids(self._arms[arm].pid)
-        our_pids = self._our_pids(pids)
-        self._running = _Running(arm, pids, our_pids, self._edge(arm, pids, our_pids))
+        trees = self._trees(arm)
+        system, energy_j = self._system.system_cpu(), self._energy_j(arm)
+        # The clock last here and first at the end: what reading costs stays outside.
+        self._running = _Running(arm, trees, self._edge(self._clock(), trees, system, energy_j))
 
     def run_ends(self, arm: str, samples: int) -> None:
         """`arm` has processed `samples` training samples since its run began."""
+        at_s = self._clock()
         running, self._running = self._running, None
         if running is None or running.arm != arm:
             return
+        energy_j, system = self._energy_j(arm), self._system.system_cpu()
         gpus = self._arms[arm].gpus
-        # Time and energy first, since the rest takes some milliseconds. The GPUs' processes
-        # before the trees: a process that just started must not look like somebody else's.
-        pids = self._asked.tree_pids(self._arms[arm].pid)
-        end = self._edge(arm, pids, self._our_pids(pids))
+        # The GPUs' processes before the trees: one that just started must not look foreign.
         on_gpus = {gpu: self._gpu(gpu).processes() for gpu in gpus}
-        pids_after = self._asked.tree_pids(self._arms[arm].pid) if gpus else pids
+        trees = self._trees(arm)
         self._windows.append(
             Window(
                 arm=arm,
                 gpus=gpus,
                 samples=samples,
                 begin=running.begin,
-                end=end,
-                resident=self._asked.resident(pids),
-                arm_pids=running.pids | pids | pids_after,
-                our_pids=running.our_pids | self._our_pids(pids | pids_after),
+                end=self._edge(at_s, trees, system, energy_j),
+                resident=self._system.resident(trees.arm),
+                arm_pids=running.trees.arm | trees.arm,
+                our_pids=running.trees.ours | trees.ours,
                 processes=on_gpus,
             )
         )
@@ -155,17 +160,28 @@ class Telemetry:
         """Sentences on foreign load, steal and throttling during the runs of either arm."""
         return attribution.notes(self._windows, tuple(self._samples))
 
-    def _our_pids(self, pids: frozenset[int]) -> frozenset[int]:
-        trees = (self._asked.tree_pids(arm.pid) for arm in self._arms.values())
-        return pids.union(self._asked.tree_pids(self._own_pid), *trees)
+    def _trees(self, arm: str) -> _Trees:
+        table = self._system.snapshot()
+        trees = {name: processes.tree_pids(table, each.pid) for name, each in self._arms.items()}
+        ours = processes.tree_pids(table, self._own_pid).union(*trees.values())
+        return _Trees(table, trees[arm], ours)
 
-    def _edge(self, arm: str, pids: frozenset[int], our_pids: frozenset[int]) -> Edge:
+    def _energy_j(self, arm: str) -> dict[str, Reading[float]]:
+        return {gpu: self._gpu(gpu).energy_j() for gpu in self._arms[arm].gpus}
+
+    @staticmethod
+    def _edge(
+        at_s: float,
+        trees: _Trees,
+        system: processes.SystemCpu | None,
+        energy_j: dict[str, Reading[float]],
+    ) -> Edge:
         return Edge(
-            at_s=self._clock(),
-            arm_cpu_s=self._asked.cpu_seconds(pids),
-            our_cpu_s=self._asked.cpu_seconds(our_pids),
-            system=self._asked.system_cpu(),
-            energy_j={gpu: self._gpu(gpu).energy_j() for gpu in self._arms[arm].gpus},
+            at_s=at_s,
+            arm_cpu_s=processes.cpu_seconds(trees.table, trees.arm),
+            our_cpu_s=processes.cpu_seconds(trees.table, trees.ours),
+            system=system,
+            energy_j=energy_j,
         )
 
     def _gpu(self, uuid: str) -> Any:
