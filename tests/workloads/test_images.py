@@ -1,17 +1,13 @@
 """Images are read, decoded and augmented; what a position holds depends on nothing else."""
 
-from itertools import islice
 from pathlib import Path
 
 import pytest
 import torch
 from PIL import Image
-from torch import Tensor
-from torch.utils.data import DataLoader
 
 from workloads import Source, WorkloadError
 from workloads.images import Images, augmentation, decode, list_files
-from workloads.stream import Positions
 
 
 @pytest.fixture(scope="module")
@@ -55,25 +51,6 @@ def test_random_state_of_the_caller_is_untouched(images: Images) -> None:
     before = torch.get_rng_state()
     images[11]
     assert torch.equal(torch.get_rng_state(), before)
-
-
-@pytest.mark.parametrize(("method", "workers"), [("fork", 1), ("fork", 3), ("spawn", 1)])
-def test_batches_are_the_same_in_worker_processes(
-    images: Images, method: str, workers: int
-) -> None:
-    def batches(workers: int, method: str | None) -> list[tuple[Tensor, Tensor]]:
-        loader = DataLoader(
-            images,
-            batch_size=3,
-            sampler=Positions(rank=1, world=2),
-            num_workers=workers,
-            multiprocessing_context=method,
-        )
-        return [(image, label) for image, label in islice(loader, 4)]
-
-    for here, there in zip(batches(0, None), batches(workers, method), strict=True):
-        assert torch.equal(here[0], there[0])
-        assert torch.equal(here[1], there[1])
 
 
 def test_users_folder_is_used_and_nothing_generated(two_classes: Path, tmp_path: Path) -> None:

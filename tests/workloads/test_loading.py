@@ -4,6 +4,7 @@ import pickle
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -53,7 +54,8 @@ def test_catalog_name() -> None:
 
 def test_file_with_a_module_beside_it(file: Path) -> None:
     mine = load(f"{file}:mine")
-    assert mine.build_model(mine.scale("tiny")) == {"width": 3}
+    model: Any = mine.build_model(mine.scale("tiny"))
+    assert model == {"width": 3}
 
 
 def test_loading_twice_imports_once(file: Path) -> None:

@@ -1,7 +1,7 @@
 """Positions have no end and are shared out among ranks; each names one item."""
 
 import pickle
-from itertools import islice
+from itertools import chain, islice
 
 import pytest
 import torch
@@ -11,7 +11,7 @@ from workloads.stream import Positions, item_at, seeded
 
 def test_ranks_share_out_all_positions() -> None:
     taken = [list(islice(Positions(rank, 3), 40)) for rank in range(3)]
-    assert sorted(sum(taken, [])) == list(range(120))
+    assert sorted(chain(*taken)) == list(range(120))
     assert taken[1][:3] == [1, 4, 7]
 
 

@@ -44,12 +44,14 @@ def test_missing_scale_is_an_error_that_names_the_others() -> None:
 
 def test_parts_get_what_the_scale_says(tmp_path: Path) -> None:
     mine, source = workload(), Source(cache=tmp_path)
-    assert mine.build_model(SCALE) == {"width": 3}
-    assert mine.build_data(SCALE, source) == (source, 7)
+    model: Any = mine.build_model(SCALE)
+    data: Any = mine.build_data(SCALE, source)
+    assert model == {"width": 3}
+    assert data == (source, 7)
 
 
 def test_optimizer_gets_rate_and_implementation() -> None:
-    built = workload().build_optimizer([], SCALE, fused=True)
+    built: Any = workload().build_optimizer([], SCALE, fused=True)
     assert built == ([], {"lr": 0.5, "fused": True})
 
 
