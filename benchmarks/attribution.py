@@ -18,6 +18,7 @@ STEAL = 0.05
 # period (1/6 s) are taken, and the summary says so.
 SETTLE_S = (1.0, 1 / 6)
 ENOUGH_SAMPLES = 5
+OTHER_NAMESPACE = "its pids are of another namespace, as in a container"
 TOO_SHORT = "its runs were too short to be sampled"
 
 
@@ -176,9 +177,8 @@ def gpu_memory_bytes(windows: Sequence[Window], matched: bool) -> Reading[int]:
                 held += process.memory_bytes
         peak = max(peak or 0, held) if held else peak
     if peak is None:
-        reason = "the driver listed none of its processes"
-        if not matched:
-            reason += " (pids of another namespace, as in a container)"
+        reason = "the driver lists none of its processes"
+        reason += "" if matched else f": {OTHER_NAMESPACE}"
     return Reading(peak, reason)
 
 
@@ -220,6 +220,26 @@ def foreign_cpu_cores(windows: Sequence[Window]) -> Reading[float]:
     return Reading(max(0.0, foreign / seconds))  # ticks are rounded: a little below 0 is 0
 
 
+def foreign_gpu_processes(
+    windows: Sequence[Window],
+) -> Reading[Mapping[tuple[str, int], int | None]]:
+    """Peak memory (None: not told) of others' compute processes, by GPU and the driver's pid."""
+    readings = [reading for window in windows for reading in window.processes.values()]
+    unread = next((reading.reason for reading in readings if reading.value is None), None)
+    if unread is not None or not readings:
+        return Reading(None, unread or "it uses no NVIDIA GPU")
+    if not pids_are_ours(windows):
+        return Reading(None, "the driver lists none of our own processes: " + OTHER_NAMESPACE)
+    seen: dict[tuple[str, int], int | None] = {}
+    for window in windows:
+        for gpu, reading in window.processes.items():
+            for process in reading.value or ():
+                if process.pid not in window.our_pids:
+                    known = (seen.get((gpu, process.pid)), process.memory_bytes)
+                    seen[gpu, process.pid] = max((m for m in known if m is not None), default=None)
+    return Reading(seen)
+
+
 def steal_share(windows: Sequence[Window]) -> Reading[float]:
     """Share of the cores' time that the hypervisor gave to other machines."""
     stolen = core_seconds = 0.0
@@ -248,19 +268,10 @@ def _cpu_notes(windows: Sequence[Window]) -> list[str]:
 
 
 def _foreign_gpu_notes(windows: Sequence[Window]) -> list[str]:
-    if not pids_are_ours(windows):
-        return []
-    seen: dict[tuple[str, int], int | None] = {}
-    for window in windows:
-        for gpu, reading in window.processes.items():
-            for process in reading.value or ():
-                if process.pid not in window.our_pids:
-                    known = (seen.get((gpu, process.pid)), process.memory_bytes)
-                    seen[gpu, process.pid] = max((m for m in known if m is not None), default=None)
     return [
         f"another process (pid {pid}{'' if held is None else f', {held / 2**20:.0f} MiB'}) "
         f"computes on {gpu}: timings share that GPU with it"
-        for (gpu, pid), held in seen.items()
+        for (gpu, pid), held in (foreign_gpu_processes(windows).value or {}).items()
     ]
 
 

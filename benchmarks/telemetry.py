@@ -222,7 +222,11 @@ def summarise(arm: str, windows: Sequence[Window], samples: Sequence[GpuSample])
     memory = attribution.peak_resident(own)
     if memory.value is not None:
         sources["resident_bytes"] = memory.value.kind
-    found["resident_bytes"] = _map(memory, lambda each: each.bytes)
+    found |= {
+        "resident_bytes": _map(memory, lambda each: each.bytes),
+        "foreign_cpu_cores": attribution.foreign_cpu_cores(own),
+        "steal_share": attribution.steal_share(own),
+    }
     gpus = own[-1].gpus if own else ()
     if gpus:
         energy = attribution.energy(own, late)
@@ -246,6 +250,7 @@ def summarise(arm: str, windows: Sequence[Window], samples: Sequence[GpuSample])
             "gpu_temperature_c": attribution.mean_over_gpus(
                 late, gpus, lambda sample: sample.temperature_c
             ),
+            "foreign_gpu_processes": _map(attribution.foreign_gpu_processes(windows), len),
             "gpu_device_memory_used_bytes": attribution.peak_device_memory_bytes(looks, gpus),
         }
     else:
@@ -254,8 +259,6 @@ def summarise(arm: str, windows: Sequence[Window], samples: Sequence[GpuSample])
         found = dict.fromkeys(found, Reading(None, "none of its runs was measured"))
     return {
         **{name: reading.value for name, reading in found.items()},
-        "foreign_cpu_cores": attribution.foreign_cpu_cores(own).value,
-        "steal_share": attribution.steal_share(own).value,
         "counts": {
             "runs": len(own),
             "samples": sum(window.samples for window in own),

@@ -1,0 +1,240 @@
+"""Telemetry over made-up counters, over real processes, and over a stand-in driver's GPUs."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping
+
+import pytest
+
+from benchmarks.processes import Process, Resident, SystemCpu, Table
+from benchmarks.telemetry import Telemetry
+from tests.benchmarks.nvml_stand_in import FIRST, SECOND, play
+
+RECORD_KEYS = {
+    *("cpu_utilization_pct", "resident_bytes", "gpu_utilization_pct", "gpu_memory_used_bytes"),
+    *("gpu_power_w", "energy_j_per_sample"),
+}
+
+# Runs both arms of a made-up experiment on the second GPU, each until it was looked at enough.
+TWO_ARMS = """
+import os, subprocess, time
+from benchmarks.telemetry import Telemetry
+code = "import time; time.sleep(60)"
+arms = {name: subprocess.Popen([sys.executable, "-c", code], process_group=0)
+        for name in ("baseline", "candidate")}
+os.environ.setdefault("NVML_OWN_PID", str(arms["candidate"].pid))
+clock = iter(range(10**9))
+with Telemetry([SECOND], lambda: float(next(clock)), period_s=0.001) as telemetry:
+    for name, arm in arms.items():
+        telemetry.arm_started(name, arm.pid, [SECOND])
+    for name in (*arms, *arms):
+        telemetry.run_begins(name)
+        seen = len(telemetry._samples)
+        while len(telemetry._samples) < seen + 8:
+            time.sleep(0.001)
+        telemetry.run_ends(name, 50)
+for arm in arms.values():
+    os.killpg(arm.pid, 9); arm.wait()
+answer = [{name: telemetry.summary(name) for name in arms}, telemetry.notes()]
+"""
+
+
+class MadeUp:
+    """A system in which each second of the clock costs what `step` is told."""
+
+    def __init__(self) -> None:
+        self.now_s = 0.0
+        self.cpu_s = {1: 0.0, 100: 0.0, 101: 0.0, 200: 0.0, 999: 0.0}
+        self.steal_s = 0.0
+        self.memory = {100: 10, 101: 5, 200: 7}
+
+    def clock(self) -> float:
+        return self.now_s
+
+    def step(self, seconds: float, cores: Mapping[int, float]) -> None:
+        """Let time pass while these pids keep so many cores busy."""
+        self.now_s += seconds
+        for pid, share in cores.items():
+            self.cpu_s[pid] += share * seconds
+
+    def snapshot(self) -> Table:
+        parents = {1: 0, 100: 1, 101: 100, 200: 1, 999: 0}
+        return {pid: Process(parents[pid], pid, self.cpu_s[pid]) for pid in parents}
+
+    def resident(self, pids: frozenset[int]) -> Resident | None:
+        return Resident(sum(self.memory.get(pid, 0) for pid in pids), "pss")
+
+    def system_cpu(self) -> SystemCpu | None:
+        return SystemCpu(sum(self.cpu_s.values()), self.steal_s, 4)
+
+
+@pytest.fixture
+def machine() -> MadeUp:
+    """Pid 1 is the suite, 100 (child 101) the baseline, 200 the candidate, 999 somebody else."""
+    return MadeUp()
+
+
+def watching(machine: MadeUp) -> Telemetry:
+    """Telemetry of two arms on the CPU."""
+    telemetry = Telemetry(clock=machine.clock, system=machine, own_pid=1)
+    telemetry.arm_started("baseline", 100)
+    telemetry.arm_started("candidate", 200)
+    return telemetry
+
+
+def test_each_arm_is_given_what_it_used_in_its_own_turns(machine: MadeUp) -> None:
+    telemetry = watching(machine)
+    for arm, cores in (("baseline", {100: 1.0, 101: 0.5}), ("candidate", {200: 3.0})) * 2:
+        machine.step(5, {100: 2.0, 200: 2.0})  # between the runs nobody counts
+        telemetry.run_begins(arm)
+        machine.step(2, cores)
+        telemetry.run_ends(arm, 64)
+    baseline, candidate = telemetry.summary("baseline"), telemetry.summary("candidate")
+    assert baseline["cpu_utilization_pct"] == pytest.approx(150)
+    assert candidate["cpu_utilization_pct"] == pytest.approx(300)
+    assert (baseline["resident_bytes"], candidate["resident_bytes"]) == (15, 7)
+    assert baseline["counts"]["runs"] == 2
+    assert baseline["counts"]["samples"] == 128
+    assert telemetry.notes() == []
+
+
+def test_the_other_arm_and_the_suite_itself_are_not_foreign(machine: MadeUp) -> None:
+    telemetry = watching(machine)
+    telemetry.run_begins("baseline")
+    machine.step(2, {100: 1.0, 200: 1.5, 1: 1.0})
+    telemetry.run_ends("baseline", 1)
+    assert telemetry.notes() == []
+    telemetry.run_begins("candidate")
+    machine.step(2, {200: 1.0, 999: 2.0})
+    machine.steal_s += 1.0
+    telemetry.run_ends("candidate", 1)
+    foreign, steal = telemetry.notes()
+    assert foreign.startswith("other processes used 1.0 of 4 cores")
+    assert "(steal)" in steal
+    assert telemetry.summary("candidate")["foreign_cpu_cores"] == pytest.approx(2.0)
+    assert telemetry.summary("baseline")["foreign_cpu_cores"] == 0.0
+
+
+def test_a_run_that_never_ended_is_forgotten(machine: MadeUp) -> None:
+    telemetry = watching(machine)
+    telemetry.run_begins("baseline")
+    machine.step(2, {100: 4.0})
+    telemetry.run_begins("candidate")
+    machine.step(2, {200: 1.0})
+    telemetry.run_ends("candidate", 1)
+    telemetry.run_ends("baseline", 1)
+    assert telemetry.summary("baseline")["cpu_utilization_pct"] is None
+    assert telemetry.summary("candidate")["cpu_utilization_pct"] == pytest.approx(100)
+
+
+def test_unknown_is_null_with_a_reason_and_the_whole_is_strict_json(machine: MadeUp) -> None:
+    telemetry = watching(machine)
+    unseen = telemetry.summary("candidate")
+    assert unseen.keys() >= RECORD_KEYS
+    assert {unseen[key] for key in RECORD_KEYS} == {None}
+    assert unseen["reasons"].keys() >= RECORD_KEYS
+    telemetry.run_begins("candidate")
+    machine.step(1, {200: 1.0})
+    telemetry.run_ends("candidate", 0)
+    seen = telemetry.summary("candidate")
+    assert seen["reasons"]["gpu_power_w"] == "it uses no NVIDIA GPU"
+    json.dumps(seen, allow_nan=False)
+
+
+def test_without_gpus_there_is_no_thread_and_no_driver(machine: MadeUp) -> None:
+    before = threading.active_count()
+    with watching(machine) as telemetry:
+        telemetry.run_begins("baseline")
+        assert threading.active_count() == before
+        assert telemetry._nvml is None
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="SIGSTOP is not known to Windows")
+def test_real_arms_that_take_turns_by_sigstop() -> None:
+    code = "print('ready', flush=True)\nwhile True: pass"
+    arms = {
+        name: subprocess.Popen(
+            [sys.executable, "-c", code], stdout=subprocess.PIPE, process_group=0
+        )
+        for name in ("baseline", "candidate")
+    }
+    try:
+        with Telemetry() as telemetry:
+            for name, arm in arms.items():
+                assert arm.stdout is not None
+                arm.stdout.readline()
+                os.killpg(arm.pid, signal.SIGSTOP)
+                telemetry.arm_started(name, arm.pid)
+            for name, arm in arms.items():
+                os.killpg(arm.pid, signal.SIGCONT)
+                telemetry.run_begins(name)
+                threading.Event().wait(0.3)
+                telemetry.run_ends(name, 10)
+                os.killpg(arm.pid, signal.SIGSTOP)
+            for name in arms:
+                seen = telemetry.summary(name)
+                assert (
+                    0 < seen["cpu_utilization_pct"] < 125
+                )  # one thread: a core, give or take ticks
+                assert seen["resident_bytes"] > 1 << 20
+    finally:
+        for arm in arms.values():
+            os.killpg(arm.pid, signal.SIGKILL)
+            arm.wait()
+            assert arm.stdout is not None
+            arm.stdout.close()
+
+
+def test_gpu_numbers_come_from_the_gpu_that_the_arms_use() -> None:
+    arms, notes = play("two", TWO_ARMS)
+    candidate = arms["candidate"]
+    assert candidate["gpu_utilization_pct"] == 90.0  # GPU 1's, not GPU 0's 40
+    assert candidate["gpu_memory_used_bytes"] == 2 << 30
+    assert candidate["energy_j_per_sample"] == pytest.approx(2 * 20 / 100)
+    assert candidate["sources"]["energy_j_per_sample"] == "energy counter"
+    assert candidate["counts"]["gpu_looks"] >= 16
+    assert candidate["foreign_gpu_processes"] == 0
+    assert arms["baseline"]["gpu_memory_used_bytes"] is None  # the driver lists the candidate only
+    assert not [note for note in notes if "GPU-" in note]
+
+
+def test_a_foreign_process_on_the_gpu_is_said() -> None:
+    arms, notes = play("foreign", TWO_ARMS)
+    assert arms["candidate"]["foreign_gpu_processes"] == 1
+    assert (
+        f"another process (pid 4000002) computes on {SECOND}: timings share that GPU with it"
+        in notes
+    )
+
+
+def test_in_a_container_nobody_is_called_foreign() -> None:
+    arms, notes = play("container", TWO_ARMS)
+    assert arms["candidate"]["foreign_gpu_processes"] is None
+    assert "namespace" in arms["candidate"]["reasons"]["foreign_gpu_processes"]
+    assert arms["candidate"]["gpu_device_memory_used_bytes"] == 2 << 30
+    assert not [note for note in notes if "GPU-" in note]
+
+
+def test_a_driver_without_energy_counter_gives_power_times_time() -> None:
+    candidate = play("old", TWO_ARMS)[0]["candidate"]
+    assert candidate["gpu_power_w"] == 300.5
+    assert candidate["sources"]["gpu_power_w"] == "mean power x time"
+
+
+def test_throttling_is_said() -> None:
+    notes = play("throttled", TWO_ARMS)[1]
+    assert any("power cap" in note for note in notes)
+    assert any("thermal (hardware)" in note for note in notes)
+
+
+@pytest.mark.parametrize("scenario", ["lost", "denied", "unsupported", "no_driver"])
+def test_gpus_that_do_not_answer_cost_numbers_not_the_run(scenario: str) -> None:
+    candidate = play(scenario, TWO_ARMS)[0]["candidate"]
+    assert candidate["energy_j_per_sample"] is None
+    assert candidate["reasons"]["energy_j_per_sample"]
+    assert candidate["cpu_utilization_pct"] is not None
+    assert FIRST not in json.dumps(candidate)
