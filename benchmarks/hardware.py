@@ -233,11 +233,12 @@ def _why_none(torch: Any, said: list[str]) -> str:
     build = torch.version.cuda or torch.version.hip
     if build is None and platform.system() != "Darwin":
         return f"this PyTorch ({torch.__version__}) is built for the CPU only"
-    if os.environ.get(VARIABLE, "0").strip() in ("", "-1"):
-        return f"{VARIABLE}={os.environ[VARIABLE]!r} hides every GPU"
     listed = nvml.list_uuids()
     if listed.value is None:
         return f"no GPU found: {listed.reason}"
+    setting = os.environ.get(VARIABLE)
+    if setting is not None and not count_visible(setting, listed.value.gpus, listed.value.migs):
+        return f"{VARIABLE}={setting!r} hides every GPU"
     return (
         f"the driver lists {len(listed.value.gpus)} GPUs, but torch {torch.__version__} uses none"
     )

@@ -125,7 +125,10 @@ def system_cpu() -> SystemCpu | None:
     Time in interrupts is left out: it is no process's. None where the system does not tell
     (some sandboxes show zeros only).
     """
-    cores = _own_cores(psutil.cpu_times(percpu=True))
+    try:
+        cores = _own_cores(psutil.cpu_times(percpu=True))
+    except (*_GONE, ValueError):  # /proc/stat hidden or of another shape
+        return None
     busy = sum(core.user + core.system + getattr(core, "nice", 0.0) for core in cores)
     if busy + sum(core.idle for core in cores) == 0:
         return None
@@ -158,7 +161,7 @@ def _linux_snapshot() -> dict[int, Process]:
         try:
             with open(f"/proc/{name}/stat", "rb") as file:  # noqa: PTH123 - likewise
                 table[int(name)] = parse_stat(file.read(), tick_s)
-        except OSError:
+        except (OSError, ValueError):  # it ended while it was being read
             continue
     return table
 

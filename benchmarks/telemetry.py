@@ -118,6 +118,7 @@ class Telemetry:
 
     def run_begins(self, arm: str) -> None:
         """The next block is `arm`'s; a run that did not end is forgotten."""
+        self._running = None
         trees = self._trees(arm)
         system, energy_j = self._system.system_cpu(), self._energy_j(arm)
         # The clock last here and first at the end: what reading costs stays outside.

@@ -10,6 +10,7 @@ import pytest
 
 from benchmarks.processes import (
     Process,
+    _portable_snapshot,
     cpu_seconds,
     parse_pss_bytes,
     parse_stat,
@@ -101,6 +102,12 @@ def test_the_time_of_a_reaped_child_stays_in_the_total(started: Callable[[str], 
     used = cpu_seconds(table, tree_pids(table, leader))
     assert used is not None
     assert used >= BURNT_S
+
+
+def test_the_portable_way_to_look_agrees_with_this_systems() -> None:
+    quick, portable = snapshot()[os.getpid()], _portable_snapshot()[os.getpid()]
+    assert (quick.parent, quick.group) == (portable.parent, portable.group)
+    assert quick.cpu_s <= portable.cpu_s < quick.cpu_s + 5
 
 
 def test_this_process_has_memory_and_time() -> None:
