@@ -42,7 +42,7 @@ class Window:
     samples: int  # training samples processed between the edges
     begin: Edge
     end: Edge
-    resident: Resident | None = None  # at the end
+    resident: Resident | None = None  # at the end, where it was read
     arm_pids: frozenset[int] = frozenset()
     our_pids: frozenset[int] = frozenset()
     processes: Mapping[str, Reading[tuple[GpuProcess, ...]]] = field(default_factory=dict)
@@ -93,7 +93,7 @@ def cpu_utilization_pct(windows: Sequence[Window]) -> Reading[float]:
 
 
 def peak_resident(windows: Sequence[Window]) -> Reading[Resident]:
-    """Largest memory of the arm's tree at the end of a run; PSS alone where there is any."""
+    """Largest memory of the arm's tree at the ends of runs; PSS alone where there is any."""
     seen = [window.resident for window in windows if window.resident is not None]
     best = [each for each in seen if each.kind == "pss"] or seen
     if not best:

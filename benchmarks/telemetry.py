@@ -6,6 +6,7 @@ the two edges of a run of blocks, which costs the blocks nothing. What a GPU tel
 sample tagged with the arm that runs; without GPUs there is no thread and no driver is touched.
 """
 
+import math
 import os
 import threading
 import time
@@ -19,6 +20,9 @@ from benchmarks.attribution import Edge, GpuSample, Window
 from benchmarks.nvml import Nvml, Reading
 
 PERIOD_S = 0.1
+# Adding up a torch process's shared pages takes the kernel some 25 ms, each loader worker's
+# likewise: once in each start, when warm-up is over, and seldom after that.
+MEMORY_EVERY_S = 5.0
 GPU_KEYS = ("gpu_utilization_pct", "gpu_memory_used_bytes", "gpu_power_w", "energy_j_per_sample")
 
 
@@ -80,6 +84,7 @@ class Telemetry:
         self._own_pid = os.getpid() if own_pid is None else own_pid
         self._nvml = Nvml(gpus) if gpus else None
         self._arms: dict[str, _Arm] = {}
+        self._memory_read_s: dict[str, float] = {}
         self._running: _Running | None = None
         self._windows: list[Window] = []
         self._samples: list[GpuSample] = []
@@ -110,6 +115,7 @@ class Telemetry:
     def arm_started(self, arm: str, pid: int, gpus: Sequence[str] = ()) -> None:
         """`arm` now runs in the process tree of `pid` (a group leader) on these GPUs (UUIDs)."""
         self._arms[arm] = _Arm(pid, tuple(gpus))
+        self._memory_read_s.pop(arm, None)
         if gpus and self._nvml is None:
             self._nvml = Nvml(gpus)
         if gpus and self._sampler is None and not self._closing.is_set():
@@ -142,7 +148,7 @@ class Telemetry:
                 samples=samples,
                 begin=running.begin,
                 end=self._edge(at_s, trees, system, energy_j),
-                resident=self._system.resident(trees.arm),
+                resident=self._resident(arm, trees.arm, at_s),
                 arm_pids=running.trees.arm | trees.arm,
                 our_pids=running.trees.ours | trees.ours,
                 processes=on_gpus,
@@ -166,6 +172,12 @@ class Telemetry:
         trees = {name: processes.tree_pids(table, each.pid) for name, each in self._arms.items()}
         ours = processes.tree_pids(table, self._own_pid).union(*trees.values())
         return _Trees(table, trees[arm], ours)
+
+    def _resident(self, arm: str, pids: frozenset[int], at_s: float) -> processes.Resident | None:
+        if at_s - self._memory_read_s.get(arm, -math.inf) < MEMORY_EVERY_S:
+            return None
+        self._memory_read_s[arm] = at_s
+        return self._system.resident(pids)
 
     def _energy_j(self, arm: str) -> dict[str, Reading[float]]:
         return {gpu: self._gpu(gpu).energy_j() for gpu in self._arms[arm].gpus}

@@ -119,6 +119,23 @@ def test_the_other_arm_and_the_suite_itself_are_not_foreign(machine: MadeUp) -> 
     assert telemetry.summary("baseline")["foreign_cpu_cores"] == 0.0
 
 
+def test_memory_is_read_once_a_start_and_seldom_after(machine: MadeUp) -> None:
+    telemetry = watching(machine)
+    for held in (10, 30, 50):  # at 1, 2 and 7 s: the second is too soon
+        telemetry.run_begins("candidate")
+        machine.step(5 if held == 50 else 1, {200: 1.0})
+        machine.memory[200] = held
+        telemetry.run_ends("candidate", 1)
+        seen = telemetry.summary("candidate")["resident_bytes"]
+        assert seen == {10: 10, 30: 10, 50: 50}[held]
+    telemetry.arm_started("candidate", 200)  # a new start is read at once
+    telemetry.run_begins("candidate")
+    machine.memory[200] = 70
+    machine.step(1, {200: 1.0})
+    telemetry.run_ends("candidate", 1)
+    assert telemetry.summary("candidate")["resident_bytes"] == 70
+
+
 def test_a_run_that_never_ended_is_forgotten(machine: MadeUp) -> None:
     telemetry = watching(machine)
     telemetry.run_begins("baseline")
