@@ -1,0 +1,225 @@
+"""From what was measured, and what went wrong, to the record of a cell."""
+
+import math
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from benchmarks import guards
+from benchmarks.arm import ArmFault, Opening
+from benchmarks.cell import Cell
+from benchmarks.experiment import BASELINE, CANDIDATE, Block, Measurement
+from results.record import Record
+
+SHARED_FIELDS = ("gpu_utilization_pct", "gpu_power_w", "energy_j_per_sample", "cpu_utilization_pct")
+CANDIDATE_FIELDS = ("resident_bytes", "gpu_memory_used_bytes")
+HOPELESS = 0.5  # a single start is enough to call a candidate slower that is this slow
+
+
+@dataclass(frozen=True)
+class Context:
+    """What a record says about its cell besides what was measured."""
+
+    case: str  # "test_matrix[...]"
+    cell: Cell
+    scale: str
+    unit: str  # until an arm has said its own
+
+
+def unmeasured(context: Context, outcome: str, reason: str) -> Record:
+    """The record of a cell that was not tried."""
+    return Record(**_identity(context), outcome=outcome, reason=reason)
+
+
+def assemble(
+    context: Context,
+    measurement: Measurement,
+    telemetry: Mapping[str, Mapping[str, Any]],
+    notes: Sequence[str],
+    *,
+    wall_s: float,
+    fault: ArmFault | None = None,
+) -> Record:
+    """The record of a cell that was tried; of a faulty one, with all that came before the fault."""
+    checked = guards.inspect(context.cell, measurement.evidence)
+    outcome, reason = judge(measurement, checked, fault)
+    fields: dict[str, Any] = {
+        **_identity(context),
+        "outcome": outcome,
+        "reason": reason,
+        "notes": [
+            *notes,
+            *([measurement.stopped] if measurement.stopped and outcome == "ok" else []),
+        ],
+        "guards": checked,
+        "log": fault.log if fault else [],
+        "wall_s": wall_s,
+        **_openings(measurement),
+    }
+    if measurement.blocks:
+        fields |= _comparison(measurement, context, outcome)
+        fields |= _times(measurement.blocks)
+        units_per_step = measurement.openings[CANDIDATE][0].units_per_step
+        fields["break_even_steps"] = break_even_steps(fields, units_per_step)
+    elif measurement.bound is not None:
+        fields |= _bounded(measurement)
+    fields |= _telemetry(telemetry, measurement)
+    fields |= _losses(measurement)
+    return Record(**fields)
+
+
+def judge(
+    measurement: Measurement, checked: Sequence[guards.Guard], fault: ArmFault | None
+) -> tuple[str, str | None]:
+    """Outcome and reason: a fault first, then too little time, then a guard that failed."""
+    if fault:
+        return fault.outcome, fault.reason
+    broken = [f"{guard['name']}: {guard['detail']}" for guard in checked if not guard["ok"]]
+    if broken:
+        return "invalid", "; ".join(broken)
+    if len(measurement.log_ratios) < 2 and measurement.stopped:
+        return "timed_out", measurement.stopped
+    return "ok", None
+
+
+def _identity(context: Context) -> dict[str, Any]:
+    cell = context.cell
+    return {
+        "cell": context.case,
+        "workload": cell.label,
+        "scale": context.scale,
+        "unit": context.unit,
+        "setting": cell.setting.to_dict(),
+        "baseline": cell.baseline.to_dict(),
+        "technique": cell.technique,
+        "world_size": cell.setting.world_size,
+        "at": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+
+
+def _openings(measurement: Measurement) -> dict[str, Any]:
+    candidate, baseline = (measurement.openings[arm] for arm in (CANDIDATE, BASELINE))
+    fields: dict[str, Any] = {
+        "cold_s": _median(candidate, "cold_s"),
+        "baseline_cold_s": _median(baseline, "cold_s"),
+        "launch_s": _median(candidate, "launch_s"),
+    }
+    if candidate or baseline:
+        fields |= {"unit": (candidate or baseline)[0].unit}
+    if candidate:
+        fields |= {"batch": candidate[0].batch}
+    return fields
+
+
+def _median(openings: Sequence[Opening], name: str) -> float | None:
+    return statistics.median(getattr(opening, name) for opening in openings) if openings else None
+
+
+def _comparison(measurement: Measurement, context: Context, outcome: str) -> dict[str, Any]:
+    from results.statistics import estimate, verdict
+
+    ratios = measurement.log_ratios
+    found = estimate(ratios)
+    fields: dict[str, Any] = {
+        "speedup": found.speedup,
+        "speedup_low": found.low,
+        "speedup_high": found.high,
+        "detectable": found.detectable,
+        "verdict": verdict(found),
+        "log_ratios": ratios,
+        "starts": len(ratios),
+    }
+    if len(ratios) < 2 and found.speedup < HOPELESS:
+        fields["verdict"] = "slower"
+    if outcome == "invalid":
+        fields["verdict"] = None  # the comparison is not with what the row names
+    cell = context.cell
+    if [axis.name for axis in cell.changed] == [cell.setting.parallel]:
+        fields["scaling_efficiency"] = found.speedup / max(1, cell.setting.world_size)
+    return fields
+
+
+def _bounded(measurement: Measurement) -> dict[str, Any]:
+    """Not one step was finished: the candidate is at most this fast."""
+    baseline = measurement.openings[BASELINE][0]
+    assert measurement.bound is not None
+    return {
+        "speedup_high": measurement.bound * baseline.step_s / baseline.units_per_step,
+        "verdict": "slower",
+    }
+
+
+def _times(blocks: Sequence[Block]) -> dict[str, Any]:
+    from results.statistics import step_quantiles
+
+    fields: dict[str, Any] = {}
+    for arm, prefix in ((CANDIDATE, ""), (BASELINE, "baseline_")):
+        timed = [block.timed for block in blocks if block.arm == arm]
+        fields[f"{prefix}samples_per_s"] = sum(t.units for t in timed) / sum(
+            t.seconds for t in timed
+        )
+        fields[f"{prefix}step_s"] = step_quantiles([s for t in timed for s in t.step_s])
+    return {
+        **fields,
+        "pairs": len({(block.start, block.pair) for block in blocks}),
+        "timed_s": sum(block.timed.seconds for block in blocks),
+        "blocks": [
+            {
+                "start": block.start,
+                "pair": block.pair,
+                "arm": block.arm,
+                "steps": block.timed.steps,
+                "samples": block.timed.units,
+                "seconds": block.timed.seconds,
+            }
+            for block in blocks
+        ],
+    }
+
+
+def _telemetry(
+    telemetry: Mapping[str, Mapping[str, Any]], measurement: Measurement
+) -> dict[str, Any]:
+    """Named fields of the candidate's and the baseline's summary; the rest as it is.
+
+    Peak memory is torch's own figure where there is an allocator to ask, else resident memory.
+    """
+    fields: dict[str, Any] = {"telemetry": {arm: dict(found) for arm, found in telemetry.items()}}
+    for name in SHARED_FIELDS:
+        fields[name] = telemetry[CANDIDATE].get(name)
+        fields[f"baseline_{name}"] = telemetry[BASELINE].get(name)
+    for name in CANDIDATE_FIELDS:
+        fields[name] = telemetry[CANDIDATE].get(name)
+    for arm, prefix in ((CANDIDATE, ""), (BASELINE, "baseline_")):
+        told = [evidence["peak_memory_bytes"] for evidence in measurement.evidence[arm]]
+        peaks = [peak for peak in told if peak is not None]
+        fields[f"{prefix}peak_memory_bytes"] = (
+            max(peaks) if peaks else telemetry[arm].get("resident_bytes")
+        )
+    reserved = [evidence["peak_reserved_bytes"] for evidence in measurement.evidence[CANDIDATE]]
+    fields["peak_reserved_bytes"] = max((r for r in reserved if r is not None), default=None)
+    return fields
+
+
+def _losses(measurement: Measurement) -> dict[str, Any]:
+    """Of the first start; one that is not finite is left out, the guards say so."""
+    fields = {}
+    for arm, name in ((CANDIDATE, "losses"), (BASELINE, "baseline_losses")):
+        losses = measurement.evidence[arm][0]["losses"] if measurement.evidence[arm] else []
+        fields[name] = [loss for loss in losses if math.isfinite(loss)]
+    return fields
+
+
+def break_even_steps(fields: Mapping[str, Any], units_per_step: int) -> float | None:
+    """Steps until the candidate has repaid what its first step cost more; None: never."""
+    if fields["cold_s"] is None or fields["baseline_cold_s"] is None:
+        return None
+    seconds_saved_per_unit: float = (
+        1 / fields["baseline_samples_per_s"] - 1 / fields["samples_per_s"]
+    )
+    if seconds_saved_per_unit <= 0:
+        return None
+    extra_s: float = max(0.0, fields["cold_s"] - fields["baseline_cold_s"])
+    return extra_s / (seconds_saved_per_unit * units_per_step)

@@ -1,0 +1,26 @@
+"""The last screen of a run: its tables, and where they are on disk."""
+
+from pathlib import Path
+
+from results.render import one_line, terminal
+from results.store import RunFolder
+from results.summary import summary
+from results.table import workload_tables
+
+
+def closing_screen(run: RunFolder, width: int, colour: bool) -> str:
+    records = run.records()
+    files = (run.table_markdown_path, run.table_csv_path, run.benchmark_path, run.records_path)
+    lines = [
+        *map(one_line, summary(records)),
+        "",
+        f"{shown(run.path)}: {', '.join(path.name for path in files if path.exists())}",
+        "",
+    ]
+    return terminal(workload_tables(records), width, colour=colour) + "\n".join(lines)
+
+
+def shown(path: Path) -> str:
+    """Relative to where the user stands, if it lies below."""
+    here = Path.cwd()
+    return str(path.relative_to(here) if path.is_relative_to(here) else path)

@@ -1,0 +1,285 @@
+"""The paired experiment: which arm runs when, for how long, and when to stop.
+
+Two arms are alive at once; one runs a short block of steps while the other is paused. Both are
+started afresh, in swapped order, several times: the start is the unit of inference (Kalibera
+and Jones 2013, repeat where the variance arises; Bulej et al. 2020, duet benchmarking).
+
+Nothing here reads a clock or starts a process but through what is passed in.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Any, Protocol
+
+from benchmarks.arm import ArmFault, Opening, TimedBlock
+from benchmarks.setting import Setting
+
+BASELINE, CANDIDATE = "baseline", "candidate"
+HOPELESS = math.log(0.5)  # slower than this in every start, and more starts decide nothing
+PATIENCE = 10  # times the expected seconds until an arm counts as hanging, and as many seconds more
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """How much to measure. limit_s bounds the cell, first_step_s the candidate's first step."""
+
+    starts: int = 4
+    pairs: int = 4
+    block_s: float = 0.5
+    warm_up_s: float = 1.0
+    first_step_s: float = 20.0
+    limit_s: float = 90.0
+
+
+@dataclass(frozen=True)
+class Block:
+    """A timed block and its place in the experiment."""
+
+    start: int
+    pair: int
+    arm: str
+    timed: TimedBlock
+
+    @property
+    def throughput(self) -> float:
+        return self.timed.units / self.timed.seconds
+
+
+@dataclass
+class Measurement:
+    """What an experiment saw so far; complete or not, it is what the record is made from.
+
+    stopped: why there are fewer starts than planned, or None.
+    bound: without a single pair, what the candidate's throughput stays under (units/s), or None.
+    """
+
+    blocks: list[Block] = field(default_factory=list)
+    openings: dict[str, list[Opening]] = field(
+        default_factory=lambda: {BASELINE: [], CANDIDATE: []}
+    )
+    evidence: dict[str, list[dict[str, Any]]] = field(
+        default_factory=lambda: {BASELINE: [], CANDIDATE: []}
+    )
+    stopped: str | None = None
+    bound: float | None = None
+
+    @property
+    def log_ratios(self) -> list[float]:
+        """Of each start: the mean over its pairs of log(candidate / baseline throughput)."""
+        starts = sorted({block.start for block in self.blocks})
+        return [self._log_ratio([b for b in self.blocks if b.start == start]) for start in starts]
+
+    @staticmethod
+    def _log_ratio(blocks: Sequence[Block]) -> float:
+        throughput = {(block.pair, block.arm): block.throughput for block in blocks}
+        pairs = {block.pair for block in blocks}
+        return math.fsum(
+            math.log(throughput[pair, CANDIDATE] / throughput[pair, BASELINE]) for pair in pairs
+        ) / len(pairs)
+
+
+class RunningArm(Protocol):
+    """What an experiment needs of an arm: see `arm.Arm`."""
+
+    pid: int
+
+    def first_step(self, timeout_s: float) -> Mapping[str, Any]: ...
+    def warm(self, timeout_s: float) -> float: ...
+    def run(self, drain: int, steps: int, blocks: int, timeout_s: float) -> list[TimedBlock]: ...
+    def read_back(self, timeout_s: float) -> dict[str, Any]: ...
+    def pause(self) -> None: ...
+    def resume(self) -> None: ...
+    def leave(self) -> None: ...
+    def close(self) -> None: ...
+
+
+class Observer(Protocol):
+    """What is told when an arm runs: see `telemetry.Telemetry`."""
+
+    def arm_started(self, arm: str, pid: int, gpus: Sequence[str]) -> None: ...
+    def run_begins(self, arm: str) -> None: ...
+    def run_ends(self, arm: str, samples: int) -> None: ...
+
+
+def order_of(start: int) -> tuple[str, str]:
+    """Who is launched and timed first: swapped from start to start."""
+    return (BASELINE, CANDIDATE) if start % 2 == 0 else (CANDIDATE, BASELINE)
+
+
+def schedule(start: int, pairs: int) -> list[tuple[str, list[int]]]:
+    """ABBA, BAAB, ... as runs: an arm, and the pairs its blocks in a row belong to.
+
+    >>> schedule(0, 2)
+    [('baseline', [0]), ('candidate', [0, 1]), ('baseline', [1])]
+    """
+    first, second = order_of(start)
+    blocks = [
+        (arm, pair)
+        for pair in range(pairs)
+        for arm in ((first, second) if pair % 2 == 0 else (second, first))
+    ]
+    return [
+        (arm, [pair for _, pair in run]) for arm, run in groupby(blocks, key=lambda block: block[0])
+    ]
+
+
+def steps_per_block(step_s: float, block_s: float) -> int:
+    return max(1, round(block_s / step_s))
+
+
+def pairs_worth(plan: Plan, pair_s: float) -> int:
+    """The planned pairs; fewer, in whole ABBAs, where a pair takes more than twice its plan."""
+    affordable = int(2 * plan.pairs * 2 * plan.block_s / pair_s)
+    if affordable >= plan.pairs:
+        return plan.pairs
+    return max(1, affordable // 2 * 2)
+
+
+def steps_to_drain(setting: Setting, step_s: float, block_s: float) -> int:
+    """Untimed steps before a block: what the loader may have ready, and one to wake up.
+
+    A step longer than a block is not changed by a cold cache: nothing to wake up for.
+    """
+    return max(setting.prefetched_batches, 0 if step_s > block_s else 1)
+
+
+class Experiment:
+    """One cell's measurement. `run` fills `measurement`, which stays readable after a fault."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        settings: Mapping[str, Setting],
+        launch: Callable[[str, float], RunningArm],
+        observer: Observer,
+        clock: Callable[[], float],
+    ) -> None:
+        self.plan = plan
+        self.settings = settings
+        self.measurement = Measurement()
+        self._launch = launch
+        self._observer = observer
+        self._clock = clock
+        self._steps: dict[str, int] = {}
+
+    def run(self) -> Measurement:
+        """Measure up to `plan.starts` starts within `plan.limit_s`.
+
+        Raises:
+            ArmFault: an arm failed; what was measured before stays in `measurement`.
+        """
+        began = self._clock()
+        longest_s = 0.0
+        for start in range(self.plan.starts):
+            start_began = self._clock()
+            if start and start_began - began + longest_s > self.plan.limit_s:
+                self.measurement.stopped = (
+                    f"{start} of {self.plan.starts} starts fitted into {self.plan.limit_s:.0f} s"
+                )
+                break
+            self._one_start(start)
+            if self.measurement.bound is not None:
+                break
+            longest_s = max(longest_s, self._clock() - start_began)
+            ratios = self.measurement.log_ratios
+            if len(ratios) >= 2 and max(ratios) < HOPELESS and start + 1 < self.plan.starts:
+                self.measurement.stopped = (
+                    f"less than half as fast in {start + 1} starts: more of them decide nothing"
+                )
+                break
+        return self.measurement
+
+    def _one_start(self, start: int) -> None:
+        arms: dict[str, RunningArm] = {}
+        try:
+            for name in order_of(start):
+                try:
+                    self._open(name, arms)
+                except ArmFault as fault:
+                    if not self._hopelessly_slow(name, start, fault):
+                        raise fault if name == CANDIDATE else of_baseline(fault) from fault
+                    return
+            self._run_pairs(start, arms)
+            for name, arm in arms.items():
+                arm.resume()
+                self.measurement.evidence[name].append(arm.read_back(self._patience(name)))
+                arm.leave()
+        finally:
+            for arm in arms.values():
+                arm.close()
+
+    def _open(self, name: str, arms: dict[str, RunningArm]) -> None:
+        began = self._clock()
+        limit_s = self._first_step_limit(name)
+        arm = arms[name] = self._launch(name, limit_s)
+        first = arm.first_step(limit_s)
+        launch_s = self._clock() - began
+        self._observer.arm_started(name, arm.pid, first["gpus"])
+        cold_s = first["seconds"]
+        step_s = arm.warm(PATIENCE * (1 + self.plan.warm_up_s + 2 * cold_s))
+        arm.pause()
+        self.measurement.openings[name].append(
+            Opening(
+                launch_s,
+                cold_s,
+                step_s,
+                first["units_per_step"],
+                first["unit"],
+                first["batch"],
+                tuple(first["gpus"]),
+            )
+        )
+        # kept from the first start on, so that all starts measure the same block
+        self._steps.setdefault(name, steps_per_block(step_s, self.plan.block_s))
+
+    def _run_pairs(self, start: int, arms: Mapping[str, RunningArm]) -> None:
+        openings = {name: self.measurement.openings[name][-1] for name in arms}
+        pair_s = sum(self._steps[name] * openings[name].step_s for name in arms)
+        seen: list[Block] = []
+        for name, pairs in schedule(start, pairs_worth(self.plan, pair_s)):
+            step_s = openings[name].step_s
+            drain = steps_to_drain(self.settings[name], step_s, self.plan.block_s)
+            expected_s = (drain + len(pairs) * self._steps[name]) * step_s
+            arms[name].resume()
+            self._observer.run_begins(name)
+            blocks = arms[name].run(
+                drain, self._steps[name], len(pairs), PATIENCE * (1 + expected_s)
+            )
+            self._observer.run_ends(name, (drain + len(pairs) * self._steps[name]))
+            arms[name].pause()
+            seen += [
+                Block(start, pair, name, block) for pair, block in zip(pairs, blocks, strict=True)
+            ]
+        self.measurement.blocks += seen  # whole starts only
+
+    def _first_step_limit(self, name: str) -> float:
+        """Seconds. A baseline's may take as long as the cell; a candidate's is held against it."""
+        if name == BASELINE:
+            return self.plan.limit_s
+        baseline = self.measurement.openings[BASELINE]
+        usual_s = baseline[0].launch_s if baseline else 0.0
+        return min(self.plan.limit_s, max(self.plan.first_step_s, PATIENCE * usual_s))
+
+    def _hopelessly_slow(self, name: str, start: int, fault: ArmFault) -> bool:
+        """Whether a candidate's missing first step is an answer: it bounds the throughput."""
+        if name != CANDIDATE or start > 0 or fault.outcome != "timed_out":
+            return False
+        if self.settings[CANDIDATE].parallel == "dp":
+            return False  # its batch is not known before it has reported
+        baseline = self.measurement.openings[BASELINE][0]
+        units = baseline.units_per_step * self.settings[CANDIDATE].world_size
+        limit_s = self._first_step_limit(CANDIDATE)
+        self.measurement.bound = units / limit_s
+        self.measurement.stopped = (
+            f"no first step within {limit_s:.0f} s; the baseline's took {baseline.cold_s:.2g} s"
+        )
+        return True
+
+    def _patience(self, name: str) -> float:
+        return PATIENCE * (1 + self.measurement.openings[name][-1].step_s)
+
+
+def of_baseline(fault: ArmFault) -> ArmFault:
+    return ArmFault(fault.outcome, f"baseline: {fault.reason}", fault.log)

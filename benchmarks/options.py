@@ -1,0 +1,187 @@
+"""The options of a run: read once, checked before anything is measured."""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from benchmarks.experiment import Plan
+from workloads import CATALOG, SCALES
+
+DEVICES = ("cpu", "cuda", "mps", "xpu")
+TIERS = ("quick", "full")
+CACHE = Path.home() / ".cache" / "training-acceleration-benchmarks"
+UNITS_S = {"s": 1.0, "m": 60.0, "h": 3600.0}
+QUICK_BUDGET_S = 470.0  # with start and tables, eight minutes
+QUICK_BUDGET_ON_ACCELERATOR_S = 1200.0
+
+
+class OptionError(ValueError):
+    """An option that cannot be used; one line that names it and says what to do."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """None means: chosen by what the machine has."""
+
+    workloads: tuple[str, ...]
+    named: bool  # the user named the workloads
+    devices: tuple[str, ...] | None
+    scale: str | None
+    tier: str | None
+    budget_s: float | None
+    plan: Plan
+    images: Path | None
+    text: Path | None
+    cache: Path
+    runs: Path
+    resume: str | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON for environment.json."""
+        plain = asdict(self)
+        return {
+            name: str(value) if isinstance(value, Path) else value for name, value in plain.items()
+        }
+
+
+HELP: dict[str, dict[str, Any]] = {
+    "--workload": {
+        "action": "append",
+        "help": "a name in the catalog or path/to/file.py:name; repeat or separate with commas "
+        f"(default: {', '.join(CATALOG)})",
+    },
+    "--device": {
+        "help": f"{', '.join(DEVICES)}; separate with commas (default: the accelerator, else cpu)"
+    },
+    "--scale": {"help": f"{', '.join(SCALES)} (default: by device; tiny on a CPU)"},
+    "--tier": {
+        "help": "quick: one change at a time, what a few minutes allow; full: every combination "
+        "(default: quick, and full with -k or when cases are named)"
+    },
+    "--budget": {
+        "help": "end by then, as 90s, 5m or 1h; cells that no longer fit are recorded not_run "
+        "(default: just under 8m for the quick tier on a CPU, 20m on an accelerator, else none)"
+    },
+    "--cell-limit": {"help": "bound of one cell, as 90s (default) or 5m"},
+    "--starts": {"help": f"fresh starts of both arms per cell (default: {Plan.starts})"},
+    "--pairs": {"help": f"pairs of blocks per start (default: {Plan.pairs})"},
+    "--block-seconds": {"help": f"length of a timed block (default: {Plan.block_s})"},
+    "--images": {"help": "your own images: a folder with one folder per class (ImageFolder)"},
+    "--text": {"help": "your own text file, read as bytes"},
+    "--cache": {"help": f"where generated data is kept (default: {CACHE})"},
+    "--runs": {"help": "where run folders go (default: results/runs)"},
+    "--resume": {
+        "help": "go on with this run (a folder, or latest): cells it holds are not measured again"
+    },
+}
+
+
+def read(raw: Callable[[str], Any], default_runs: Path) -> Options:
+    """Options from `raw("--name")`, what the command line said or None.
+
+    Raises:
+        OptionError: the first that is wrong.
+    """
+    named = _list(raw("--workload"))
+    plan = Plan(
+        starts=_count("--starts", raw("--starts"), Plan.starts),
+        pairs=_count("--pairs", raw("--pairs"), Plan.pairs),
+        block_s=_positive("--block-seconds", raw("--block-seconds"), Plan.block_s),
+        limit_s=_duration("--cell-limit", raw("--cell-limit")) or Plan.limit_s,
+    )
+    return Options(
+        workloads=tuple(_workload(name) for name in named) or tuple(CATALOG),
+        named=bool(named),
+        devices=tuple(_one_of("--device", name, DEVICES) for name in _list(raw("--device")))
+        or None,
+        scale=_one_of("--scale", raw("--scale"), SCALES) if raw("--scale") else None,
+        tier=_one_of("--tier", raw("--tier"), TIERS) if raw("--tier") else None,
+        budget_s=_duration("--budget", raw("--budget")),
+        plan=plan,
+        images=_image_folder(raw("--images")),
+        text=_readable_file("--text", raw("--text")),
+        cache=Path(raw("--cache") or CACHE).expanduser().absolute(),
+        runs=Path(raw("--runs") or default_runs).absolute(),
+        resume=raw("--resume"),
+    )
+
+
+def _list(raw: str | Sequence[str] | None) -> list[str]:
+    parts = [raw] if isinstance(raw, str) else raw or []
+    return [name.strip() for part in parts for name in part.split(",") if name.strip()]
+
+
+def _one_of(option: str, value: str, known: Sequence[str]) -> str:
+    if value not in known:
+        raise OptionError(f"{option} {value}: choose from {', '.join(known)}")
+    return value
+
+
+def _workload(reference: str) -> str:
+    file, colon, name = reference.rpartition(":")
+    if not colon:
+        if reference not in CATALOG:
+            raise OptionError(
+                f"--workload {reference}: choose from {', '.join(CATALOG)}, "
+                "or give your own as path/to/file.py:name"
+            )
+        return reference
+    if not name.isidentifier():
+        raise OptionError(f"--workload {reference}: after the colon goes the name of a Workload")
+    return f"{_readable_file('--workload', file)}:{name}"
+
+
+def _readable_file(option: str, raw: str | None) -> Path | None:
+    if raw is None:
+        return None
+    path = Path(raw).expanduser().absolute()
+    try:
+        with path.open("rb") as file:
+            if not file.read(1):
+                raise OptionError(f"{option} {raw}: the file is empty")
+    except OSError as error:
+        raise OptionError(f"{option} {raw}: cannot be read ({error.strerror})") from error
+    return path
+
+
+def _image_folder(raw: str | None) -> Path | None:
+    if raw is None:
+        return None
+    path = Path(raw).expanduser().absolute()
+    try:
+        classes = [entry for entry in path.iterdir() if entry.is_dir()]
+    except OSError as error:
+        raise OptionError(f"--images {raw}: cannot be read ({error.strerror})") from error
+    if not classes:
+        raise OptionError(f"--images {raw}: needs one folder of images per class, found none")
+    return path
+
+
+def _duration(option: str, raw: str | None) -> float | None:
+    if raw is None:
+        return None
+    parts = re.findall(r"(\d+(?:\.\d+)?)([smh])", raw)
+    seconds = sum(float(number) * UNITS_S[unit] for number, unit in parts)
+    if "".join(number + unit for number, unit in parts) != raw or seconds <= 0:
+        raise OptionError(f"{option} {raw}: want a duration such as 90s, 5m or 1h30m")
+    return seconds
+
+
+def _count(option: str, raw: str | None, default: int) -> int:
+    if raw is None:
+        return default
+    if not raw.isdecimal() or int(raw) < 1:
+        raise OptionError(f"{option} {raw}: want a whole number from 1 up")
+    return int(raw)
+
+
+def _positive(option: str, raw: str | None, default: float) -> float:
+    try:
+        value = default if raw is None else float(raw)
+    except ValueError:
+        value = -1.0
+    if not 0 < value < float("inf"):
+        raise OptionError(f"{option} {raw}: want a number of seconds above 0")
+    return value

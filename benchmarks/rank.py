@@ -1,0 +1,307 @@
+"""What runs inside an arm: its leader, its ranks, and the clock that times their blocks.
+
+Rank 0 takes orders from pytest and passes them on to the other ranks, so that all of them do the
+same steps. Only here is anything timed, and never across a message.
+
+A job is JSON: workload, scale, setting, cache, images, text (as in `Source`), cores, seed,
+warm_up_s, port and token (where rank 0 reports), log and fault (paths). With task "prepare" there
+is no training, only its data is made.
+"""
+
+import json
+import os
+import sys
+import traceback
+from datetime import timedelta
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import torch
+from torch import nn
+
+import workloads
+from benchmarks.channel import Channel, ChannelClosed
+from benchmarks.setting import Setting
+from benchmarks.training import Place, Training, gpu_uuids, read_back, source_from
+
+Job = dict[str, Any]
+Order = dict[str, Any]
+SETTLED = 0.05  # relative change between warm-up blocks
+WARM_UP_BLOCK_S = 0.1
+PATIENCE = timedelta(days=1)  # ranks wait for orders as long as it takes: limits are pytest's
+
+
+def run_arm(job: Job) -> int:
+    """The leader: this process itself for one rank, else torch's elastic agent over the ranks."""
+    redirect_output(job["log"])
+    if job.get("task") == "prepare":
+        return make_data(job)
+    world = Setting.from_dict(job["setting"]).world_size
+    if world == 1:
+        return run_rank(job)
+    launch_ranks(job, world)
+    return 0
+
+
+def make_data(job: Job) -> int:
+    """No training: only what is generated once, so that no measured arm has to make it."""
+    try:
+        workload = workloads.load(job["workload"])
+        workload.prepare(workload.scale(job["scale"]), source_from(job))
+    except BaseException as error:
+        record_fault(Path(job["fault"]), error)
+        return 1
+    return 0
+
+
+def redirect_output(path: str) -> None:
+    log = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    for stream in (1, 2):
+        os.dup2(log, stream)
+    os.close(log)
+
+
+def launch_ranks(job: Job, world: int) -> None:
+    """As torchrun does it, without its second import of torch: the ranks are forked from here."""
+    from torch.distributed.launcher.api import LaunchConfig, elastic_launch
+
+    os.environ["PYTORCH_NVML_BASED_CUDA_CHECK"] = "1"  # the agent asks for GPUs before it forks
+    config = LaunchConfig(
+        min_nodes=1,
+        max_nodes=1,
+        nproc_per_node=world,
+        rdzv_backend="c10d",
+        rdzv_endpoint="localhost:0",
+        local_addr="localhost",
+        start_method="fork" if sys.platform == "linux" else "spawn",
+        max_restarts=0,
+        shutdown_timeout=1,
+    )
+    elastic_launch(config, run_rank)(job)
+
+
+def run_rank(job: Job) -> int:
+    """One rank, from its first import to pytest's last order. Returns its exit code."""
+    try:
+        return _run_rank(job)
+    except ChannelClosed:
+        return 1  # pytest is gone, there is nobody to tell
+    except BaseException as error:
+        record_fault(Path(job["fault"]), error)
+        raise
+
+
+def _run_rank(job: Job) -> int:
+    place = Place.from_variables()
+    setting = Setting.from_dict(job["setting"])
+    if setting.device == "cpu":
+        # torchrun's default of one thread a rank would be unfair to DDP
+        torch.set_num_threads(max(1, job["cores"] // place.world))
+    if place.world > 1:
+        backend = "gloo" if setting.device == "cpu" else f"cpu:gloo,{setting.device}:nccl"
+        torch.distributed.init_process_group(backend, timeout=PATIENCE)
+    workload = workloads.load(job["workload"])
+    training = Training(
+        workload, workload.scale(job["scale"]), source_from(job), setting, place, seed=job["seed"]
+    )
+    orders = Orders(training)
+    if place.rank == 0:
+        channel = Channel.connect(job["port"], job["token"])
+        lead(channel, orders, workload.unit, job["warm_up_s"])
+    else:
+        orders.follow()
+    leave(training)
+    return 0
+
+
+def lead(channel: Channel, orders: "Orders", unit: str, warm_up_s: float) -> None:
+    """Rank 0: the first step, warm-up, then whatever pytest orders."""
+    training = orders.training
+    first = orders.give({"do": "run", "drain": 0, "steps": 1, "blocks": 1})
+    channel.send(
+        {
+            "event": "first_step",
+            "seconds": first["blocks"][0]["seconds"],
+            "units_per_step": training.units_per_step,
+            "unit": unit,
+            "batch": training.batch,
+            "gpus": orders.give({"do": "name_gpus"})["gpus"],
+        }
+    )
+    channel.send({"event": "warm", "step_s": warm_up(orders, warm_up_s)})
+    while True:
+        order = channel.receive()
+        assert order is not None
+        channel.send(orders.give(order))
+        if order["do"] == "leave":
+            return
+
+
+def warm_up(orders: "Orders", limit_s: float) -> float:
+    """Steps until two short blocks in a row take the same time; the last one's seconds a step."""
+    block = orders.give({"do": "watch_dtype"})["blocks"][0]
+    spent, step_s = block["seconds"], block["seconds"]
+    while spent < limit_s:
+        steps = max(1, round(WARM_UP_BLOCK_S / step_s))
+        block = orders.give({"do": "run", "drain": 0, "steps": steps, "blocks": 1})["blocks"][0]
+        before, step_s = step_s, block["seconds"] / steps
+        spent += block["seconds"]
+        if abs(step_s / before - 1) < SETTLED:
+            break
+    return float(step_s)
+
+
+class Orders:
+    """Carries out orders, on all ranks alike."""
+
+    def __init__(self, training: Training) -> None:
+        self.training = training
+        self.compute_dtype: str | None = None
+
+    def give(self, order: Order) -> dict[str, Any]:
+        """Rank 0: to the other ranks, and here."""
+        if self.training.place.world > 1:
+            torch.distributed.broadcast_object_list([order], src=0, device=torch.device("cpu"))
+        return self._carry_out(order)
+
+    def follow(self) -> None:
+        """Any other rank: until rank 0 says to leave."""
+        while True:
+            box: list[Any] = [None]
+            torch.distributed.broadcast_object_list(box, src=0, device=torch.device("cpu"))
+            self._carry_out(box[0])
+            if box[0]["do"] == "leave":
+                return
+
+    def _carry_out(self, order: Order) -> dict[str, Any]:
+        match order["do"]:
+            case "run":
+                return {"blocks": self._run(order["drain"], order["steps"], order["blocks"])}
+            case "watch_dtype":
+                return self._watch_dtype()
+            case "name_gpus":
+                return {"gpus": sorted(set(self._gather(gpu_uuids(self.training))))}
+            case "read_back":
+                evidence = read_back(self.training) | {"compute_dtype": self.compute_dtype}
+                workers = self._gather([evidence["loader_workers"]])
+                return {"evidence": evidence | {"loader_workers": min(workers)}}
+            case "leave":
+                return {"left": True}
+        raise ValueError(f"no such order: {order}")
+
+    def _run(self, drain: int, steps: int, blocks: int) -> list[dict[str, Any]]:
+        """Untimed steps to drain what was prefetched, then blocks of `steps`, each timed as one.
+
+        The clock starts after a synchronisation of devices and ranks, and stops after one.
+        """
+        for _ in range(drain):
+            self.training.step()
+        return [self._timed_block(steps) for _ in range(blocks)]
+
+    def _timed_block(self, steps: int) -> dict[str, Any]:
+        training = self.training
+        marks = DeviceMarks(training.device) if training.on_accelerator else HostMarks()
+        training.synchronize()
+        start = perf_counter()
+        marks.set()
+        for _ in range(steps):
+            training.step()
+            marks.set()
+        training.synchronize()
+        seconds = perf_counter() - start
+        return {
+            "seconds": seconds,
+            "steps": steps,
+            "units": steps * training.units_per_step,
+            "step_s": marks.intervals_s(),
+        }
+
+    def _watch_dtype(self) -> dict[str, Any]:
+        """One step with a hook on a layer: the dtype that autocast really produced."""
+        seen: list[str] = []
+        layers = (m for m in self.training.module.modules() if isinstance(m, nn.Linear | nn.Conv2d))
+        layer = next(layers, None)
+        handle = layer and layer.register_forward_hook(
+            lambda _, __, output: seen.append(str(output.dtype).removeprefix("torch."))
+        )
+        block = self._timed_block(1)
+        if handle:
+            handle.remove()
+        self.compute_dtype = seen[-1] if seen else None
+        return {"blocks": [block]}
+
+    def _gather(self, values: list[Any]) -> list[Any]:
+        if self.training.place.world == 1:
+            return values
+        gathered: list[Any] = [None] * self.training.place.world
+        torch.distributed.all_gather_object(gathered, values)
+        return [value for part in gathered for value in part]
+
+
+class HostMarks:
+    """Ends of steps by the host's clock: a CPU has done a step when the call returns."""
+
+    def __init__(self) -> None:
+        self._times: list[float] = []
+
+    def set(self) -> None:
+        self._times.append(perf_counter())
+
+    def intervals_s(self) -> list[float]:
+        return [after - before for before, after in zip(self._times, self._times[1:], strict=False)]
+
+
+class DeviceMarks:
+    """Ends of steps by the device's own events, so that no step has to wait for the device."""
+
+    def __init__(self, device: torch.device) -> None:
+        self._device = device
+        self._events: list[torch.Event] = []
+
+    def set(self) -> None:
+        event = torch.Event(self._device, enable_timing=True)
+        event.record()
+        self._events.append(event)
+
+    def intervals_s(self) -> list[float]:
+        return [
+            before.elapsed_time(after) / 1e3
+            for before, after in zip(self._events, self._events[1:], strict=False)
+        ]
+
+
+def record_fault(path: Path, error: BaseException) -> None:
+    """Tell pytest why; the first rank to fail speaks, what follows from it does not."""
+    traceback.print_exc()
+    outcome = "out_of_memory" if ran_out_of_memory(error) else "failed"
+    said = str(error).strip().splitlines() or ["no message"]
+    ours = isinstance(error, workloads.WorkloadError)  # says all there is to say
+    reason = said[0] if ours else f"{type(error).__name__}: {said[0]}"
+    try:
+        with path.open("x") as file:
+            json.dump(
+                {"outcome": outcome, "reason": reason, "rank": Place.from_variables().rank}, file
+            )
+    except FileExistsError:
+        pass
+
+
+def ran_out_of_memory(error: BaseException) -> bool:
+    """torch reports an exhausted CPU as a plain RuntimeError."""
+    return isinstance(error, MemoryError | torch.OutOfMemoryError) or (
+        isinstance(error, RuntimeError) and "can't allocate memory" in str(error)
+    )
+
+
+def leave(training: Training) -> None:
+    """End loader workers, then this process at once: tearing down a device context takes long."""
+    del training.batches
+    if training.place.world > 1:
+        torch.distributed.barrier()
+    sys.stdout.flush()
+    sys.stderr.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(run_arm(json.loads(sys.argv[1])))

@@ -1,0 +1,181 @@
+"""A run: what is opened before the first cell, and how a cell becomes a record."""
+
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import replace
+from typing import Any
+
+from benchmarks import environment, hardware
+from benchmarks.arm import Arm, ArmFault
+from benchmarks.assemble import Context, assemble, unmeasured
+from benchmarks.cell import Cell
+from benchmarks.experiment import BASELINE, CANDIDATE, Experiment, Plan
+from benchmarks.hardware import Hardware, HardwareError
+from benchmarks.launcher import Environment, Launcher, LaunchError, launcher_for
+from benchmarks.options import (
+    QUICK_BUDGET_ON_ACCELERATOR_S,
+    QUICK_BUDGET_S,
+    OptionError,
+    Options,
+)
+from benchmarks.prepare import prepare
+from benchmarks.reaper import Reaper
+from benchmarks.setting import Setting
+from benchmarks.telemetry import Telemetry
+from results.record import Record
+from results.store import RunFolder, StoreError
+from workloads import CATALOG
+
+SEED = 0
+WORTH_STARTING_S = 15.0  # less of the budget left than this, and no cell is begun
+FULL_SCALE_BYTES = 60 << 30  # both arms of a pair hold their model and activations at once
+
+
+class Suite:
+    """One run. `open` before `measure`; `close` whatever happened."""
+
+    def __init__(
+        self, options: Options, quick: bool, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self.options = options
+        self._quick = quick
+        self._clock = clock
+        self._began = clock()
+        self._open = ExitStack()
+        self._launcher: Launcher
+        self._reaper: Reaper
+        self.hardware: Hardware
+        self.run: RunFolder
+
+    def open(self, cells: list[Cell]) -> None:
+        """Probe the machine, make the data, create the run folder.
+
+        Raises:
+            OptionError, HardwareError, LaunchError, StoreError: one line each.
+        """
+        self._reaper = Reaper()
+        self._open.callback(self._reaper.close)
+        self._launcher = launcher_for(Environment())  # imports torch while the probe does
+        self._open.callback(self._launcher.close)
+        self.hardware = hardware.probe_in_child()
+        for workload, scale in sorted(
+            {(c.workload, self.scale_of(c)) for c in cells if self._possible(c)}
+        ):
+            prepare(self._launcher, self._reaper, self._job(workload, scale))
+        described = environment.describe(self.hardware, self.options.to_dict())
+        if self.options.resume is None:
+            self.run = RunFolder.create(self.options.runs, described)
+        else:
+            self.run = RunFolder.open(self.options.resume, self.options.runs)
+
+    def close(self) -> None:
+        """End every process of this run. Idempotent."""
+        self._open.close()
+
+    @property
+    def finished(self) -> set[str]:
+        """Cases that a resumed run holds an answer for already."""
+        return {record.cell for record in self.run.records() if record.outcome != "not_run"}
+
+    def elapsed_s(self) -> float:
+        return self._clock() - self._began
+
+    def budget_left_s(self) -> float:
+        budget_s = self.options.budget_s
+        if budget_s is None and self._quick:
+            on_cpu = self.hardware.accelerator is None
+            budget_s = QUICK_BUDGET_S if on_cpu else QUICK_BUDGET_ON_ACCELERATOR_S
+        return float("inf") if budget_s is None else budget_s - self.elapsed_s()
+
+    def scale_of(self, cell: Cell) -> str:
+        if self.options.scale:
+            return self.options.scale
+        return cell.scale or default_scale(self.hardware, cell.device)
+
+    def measure(self, case: str, cell: Cell) -> Record:
+        """Measure one cell and put its record on the disk.
+
+        Raises:
+            StoreError: the disk does not take the record.
+        """
+        record = self._measure(self._context(case, cell))
+        self.run.append(record)
+        return record
+
+    def _measure(self, context: Context) -> Record:
+        cell = context.cell
+        if reason := cell.impossible(self.hardware):
+            return unmeasured(context, "skipped", reason)
+        left_s = self.budget_left_s()
+        if left_s < WORTH_STARTING_S:
+            return unmeasured(context, "not_run", "the budget was spent; --budget gives more")
+        plan = replace(
+            self.options.plan,
+            limit_s=min(self.options.plan.limit_s, left_s),
+            first_step_s=max(axis.first_step_s for axis in cell.changed or cell.axes),
+        )
+        return self._experiment(context, plan)
+
+    def _experiment(self, context: Context, plan: Plan) -> Record:
+        settings = {BASELINE: context.cell.baseline, CANDIDATE: context.cell.setting}
+
+        def launch(arm: str, timeout_s: float) -> Arm:
+            job = self._job(context.cell.workload, context.scale, settings[arm], plan.warm_up_s)
+            return Arm.start(self._launcher, self._reaper, job, timeout_s)
+
+        began = self._clock()
+        fault = None
+        with Telemetry() as telemetry:
+            experiment = Experiment(plan, settings, launch, telemetry, self._clock)
+            try:
+                experiment.run()
+            except ArmFault as caught:
+                fault = caught
+            return assemble(
+                context,
+                experiment.measurement,
+                {arm: telemetry.summary(arm) for arm in settings},
+                telemetry.notes(),
+                wall_s=self._clock() - began,
+                fault=fault,
+            )
+
+    def _context(self, case: str, cell: Cell) -> Context:
+        known = CATALOG.get(cell.workload)
+        return Context(case, cell, self.scale_of(cell), known.unit if known else "samples")
+
+    def _possible(self, cell: Cell) -> bool:
+        return cell.impossible(self.hardware) is None
+
+    def _job(
+        self,
+        workload: str,
+        scale: str,
+        setting: Setting | None = None,
+        warm_up_s: float = 0.0,
+    ) -> dict[str, Any]:
+        """What an arm is to do: see `rank.py`."""
+        options = self.options
+        return {
+            "workload": workload,
+            "scale": scale,
+            "setting": (setting or Setting()).to_dict(),
+            "cache": str(options.cache),
+            "images": str(options.images) if options.images else None,
+            "text": str(options.text) if options.text else None,
+            "cores": self.hardware.usable_cores,
+            "seed": SEED,
+            "warm_up_s": warm_up_s,
+        }
+
+
+def default_scale(machine: Hardware, device: str) -> str:
+    """tiny on a CPU; on an accelerator full where two arms fit into its memory, else small."""
+    if device == "cpu":
+        return "tiny"
+    memory = [gpu.memory_bytes or 0 for gpu in machine.gpus if gpu.device == device]
+    return "full" if memory and min(memory) >= FULL_SCALE_BYTES else "small"
+
+
+FAULTS_BEFORE_MEASURING = (OptionError, HardwareError, LaunchError, StoreError)
