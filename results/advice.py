@@ -81,8 +81,10 @@ def _doubt(records: Sequence[Record]) -> str:
     if not wrong:
         return ""
     worst = max(wrong, key=lambda record: abs(_speedup(record) - 1))
+    devices = {record.setting.get("device") for record in records}
+    where = f" on {worst.setting.get('device')}" if len(devices) > 1 else ""
     return (
-        f" But the control reads {wording.speedup(worst, wording.places([worst]))} instead of 1: "
+        f" But the control{where} reads {_interval(worst)} instead of 1: "
         "this run is noisy, take it as a hint and measure again on a quieter machine."
     )
 

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 
 from results import wording
 from results.flat import flat
-from results.record import Record
-from results.statistics import MARGIN
+from results.record import MARGIN, Record
 from results.units import choose, decimals, family, number
 
 Words = Callable[[Sequence[Record]], list[str]]
@@ -168,13 +167,14 @@ def finish(
         unit = ""
         if column.words is not None:
             texts = column.words(records)
-        elif numbers := _numbers(values[key]):
+        elif _numbers(values[key]):
             _, units = family(key)
-            chosen = choose(_sharing_a_unit(key, values) or numbers, units)
+            together = _sharing_a_unit(key, values)
+            chosen = choose(together, units)
             unit = chosen.symbol
-            scaled = [_scaled(value, chosen.size) for value in values[key]]
             # Shares are read as whole percents; what was measured to less is not shown.
-            places = 0 if unit == "%" else decimals([value for value in scaled if value])
+            places = 0 if unit == "%" else decimals([value / chosen.size for value in together])
+            scaled = [_scaled(value, chosen.size) for value in values[key]]
             texts = [wording.UNKNOWN if v is None else number(v, places) for v in scaled]
         else:
             texts = [wording.UNKNOWN if v is None else str(v) for v in values[key]]
@@ -203,6 +203,8 @@ def _heading(
     legend = f"{name}: {column.legend.format(**facts)}" if column.legend else ""
     if key == "verdict":
         given = {record.verdict for record in records}
+        if all(record.detectable is None for record in records):
+            given.discard("unclear")
         legend = ", ".join(text for name, text in VERDICT_LEGEND.items() if name in given)
     return Heading(key, text, legend, column.right and (is_number or key in COLUMNS))
 

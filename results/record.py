@@ -15,6 +15,7 @@ SCHEMA = 1
 
 OUTCOMES = ("ok", "skipped", "out_of_memory", "failed", "timed_out", "invalid", "not_run")
 VERDICTS = ("faster", "slower", "same", "unclear")
+MARGIN = 0.02  # "same" is within 1 ± this: a change that nobody who trains would act on
 
 
 class RecordError(ValueError):

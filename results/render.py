@@ -123,8 +123,13 @@ def as_json(records: Sequence[Record], show: Sequence[str] | None = None) -> str
     return json.dumps(plain, indent=2, allow_nan=False) + "\n"
 
 
-def terminal(tables: Sequence[Table], width: int, *, colour: bool = False) -> str:
-    """For a terminal of `width` characters; columns that do not fit give way, and it says so."""
+def terminal(
+    tables: Sequence[Table], width: int, *, colour: bool = False, closing: Sequence[str] = ()
+) -> str:
+    """For a terminal of `width` characters; columns that do not fit give way, and it says so.
+
+    closing: lines for below the tables, wrapped like the rest (see `summary`).
+    """
     from rich.console import Console
 
     output = io.StringIO()
@@ -142,6 +147,8 @@ def terminal(tables: Sequence[Table], width: int, *, colour: bool = False) -> st
         for part in _parts(table, width):
             console.print(part)
             console.print()
+    for line in closing:
+        console.print(one_line(line))
     # Padding to the full width would wrap as soon as the window shrinks.
     return "\n".join(line.rstrip() for line in output.getvalue().split("\n"))
 

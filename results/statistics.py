@@ -12,9 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
-from results.record import StepTimes
-
-MARGIN = 0.02  # a change smaller than this is none, for a person who trains
+from results.record import MARGIN, StepTimes
 
 
 @dataclass(frozen=True, kw_only=True)

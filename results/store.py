@@ -79,11 +79,12 @@ class RunFolder:
         return run
 
     @classmethod
-    def open(cls, path: Path | str = LATEST, root: Path = RUNS) -> "RunFolder":
-        """The run at `path`: a folder, the name of one below `root`, or "latest".
+    def open(cls, path: Path | str = LATEST, root: Path | None = None) -> "RunFolder":
+        """The run at `path`: a folder, the name of one below `root` (RUNS), or "latest".
 
         Raises StoreError where there is none.
         """
+        root = RUNS if root is None else root
         if str(path) == LATEST:
             folder = _newest(root)
             if folder is None:

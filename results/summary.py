@@ -13,7 +13,7 @@ def summary(records: Sequence[Record]) -> list[str]:
     """Lines for below the tables, as text without markup."""
     if not records:
         return ["No cell was measured."]
-    lines = [_outcomes(records), _time(records), _controls(records), *_notes(records)]
+    lines = [_outcomes(records), _time(records), _controls(records), _notes(records)]
     return [line for line in lines if line]
 
 
@@ -50,15 +50,22 @@ def _controls(records: Sequence[Record]) -> str:
     chance = ""
     if len(controls) >= 20:  # below that, one miss is not what chance lets one expect
         chance = f" By chance alone about {len(controls) * (1 - controls[0].confidence):.0f} would."
+    exclude = "excludes" if len(wrong) == 1 else "exclude"
     return (
-        f"This run is noisy: {len(wrong)} of {len(controls)} controls "
-        f"(plain against plain) exclude 1.00: {', '.join(readings)}.{chance}"
+        f"This run is noisy: {len(wrong)} of {len(controls)} controls (plain against plain) "
+        f"{exclude} 1.00: {', '.join(readings)}.{chance}"
     )
 
 
-def _notes(records: Sequence[Record]) -> list[str]:
-    """Each note once, with how many cells it concerns."""
-    counts = Counter(note for record in records for note in dict.fromkeys(record.notes))
-    return [
-        f"{note} ({count} {'cell' if count == 1 else 'cells'})" for note, count in counts.items()
-    ]
+def _notes(records: Sequence[Record]) -> str:
+    """How many cells carry a note, and the first one: all of them stand below the tables."""
+    noted = [record for record in records if record.notes]
+    if not noted:
+        return ""
+    first = noted[0]
+    carry = "carries" if len(noted) == 1 else "carry"
+    return (
+        f"{len(noted)} of {len(records)} cells {carry} a note (†): "
+        f"{first.workload}, {wording.label(first)}: {first.notes[0]}"
+        f"{', ...' if len(noted) > 1 else ''}"
+    )

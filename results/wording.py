@@ -30,10 +30,16 @@ def speedup(record: Record, places: int = 2) -> str:
     if record.speedup is None:
         return UNKNOWN if high is None else f"≤ {_up(high, places)}×"
     if low is None and high is None:
-        return f"{record.speedup:.{places}f}×"
-    left = "0" if low is None else f"{low:.{places}f}"
-    right = "∞" if high is None else f"{high:.{places}f}"
-    return f"{record.speedup:.{places}f}× ({left}–{right})"
+        return f"{_ratio(record.speedup, places)}×"
+    left = "0" if low is None else _ratio(low, places)
+    right = "∞" if high is None else _ratio(high, places)
+    return f"{_ratio(record.speedup, places)}× ({left}–{right})"
+
+
+def _ratio(value: float, places: int) -> str:
+    """Decimals tell 1.00 from 1.01; of 89.6 nobody needs as many."""
+    digits_before = len(str(int(value)))
+    return f"{value:.{max(0, places + 1 - digits_before)}f}"
 
 
 def _up(bound: float, places: int) -> str:

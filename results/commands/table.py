@@ -5,7 +5,7 @@ import shutil
 import sys
 
 from results import flat
-from results.render import as_json, csv, escape, markdown, one_line, terminal
+from results.render import as_json, csv, escape, markdown, terminal
 from results.store import RunFolder
 from results.summary import summary
 from results.table import workload_tables
@@ -63,9 +63,7 @@ def _tables(folder: RunFolder, arguments: argparse.Namespace, named: bool) -> st
     if arguments.format == "markdown":
         return "\n".join([markdown(tables), *(f"- {escape(line)}" for line in lines), ""])
     width = shutil.get_terminal_size((100, 24)).columns
-    return terminal(tables, width, colour=sys.stdout.isatty()) + "\n".join(
-        [*map(one_line, lines), ""]
-    )
+    return terminal(tables, width, colour=sys.stdout.isatty(), closing=lines)
 
 
 def _names(text: str) -> list[str]:
