@@ -67,7 +67,7 @@ COLUMNS: Mapping[str, Column] = {
     "step_s.p90": Column("step, p90 ({unit})", "nine steps in ten take no longer"),
     "speedup": Column(
         "speed-up ({confidence} interval)",
-        "{samples}/s over plain's, the two measured in turns",
+        "{samples}/s over {baseline}, the two measured in turns",
         _speedups,
         right=False,
     ),
@@ -178,7 +178,7 @@ def finish(
             texts = [wording.UNKNOWN if v is None else number(v, places) for v in scaled]
         else:
             texts = [wording.UNKNOWN if v is None else str(v) for v in values[key]]
-        headings.append(_heading(key, column, unit, records, bool(_numbers(values[key]))))
+        headings.append(_heading(key, column, unit, records, bool(_numbers(values[key])), keys))
         cells.append(texts)
     return headings, list(zip(*cells, strict=True)) if cells else []
 
@@ -190,11 +190,17 @@ def _header(key: str) -> str:
 
 
 def _heading(
-    key: str, column: Column, unit: str, records: Sequence[Record], is_number: bool
+    key: str,
+    column: Column,
+    unit: str,
+    records: Sequence[Record],
+    is_number: bool,
+    keys: Sequence[str],
 ) -> Heading:
     confidences = {record.confidence for record in records}
     facts = {
         "unit": unit or "unknown",
+        "baseline": "its baseline's" if "against" in keys else "plain's",
         "samples": records[0].unit if records else "samples",
         "confidence": f"{confidences.pop():.0%}" if len(confidences) == 1 else "its",
     }

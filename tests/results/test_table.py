@@ -122,6 +122,7 @@ def test_devices_and_baselines_are_columns_only_where_they_differ() -> None:
     table = only(cells)
     assert column(table, "setting.device") == ["cuda", "cuda", "cpu"]
     assert column(table, "against") == ["cuda", "cpu", "cpu"]
+    assert any("over its baseline's" in heading.legend for heading in table.headings)
     assert len(set(table.rows)) == 3
     keys = [heading.key for heading in only(laptop_run()).headings]
     assert not {"setting.device", "against", "cell"} & set(keys)
