@@ -1,0 +1,1 @@
+"""What came out: records, their statistics, tables. Reads on a laptop without torch."""

@@ -178,7 +178,9 @@ def finish(
             texts = [wording.UNKNOWN if v is None else number(v, places) for v in scaled]
         else:
             texts = [wording.UNKNOWN if v is None else str(v) for v in values[key]]
-        headings.append(_heading(key, column, unit, records, bool(_numbers(values[key])), keys))
+        headings.append(
+            _heading(key, column, unit, records, keys, is_number=bool(_numbers(values[key])))
+        )
         cells.append(texts)
     return headings, list(zip(*cells, strict=True)) if cells else []
 
@@ -194,8 +196,9 @@ def _heading(
     column: Column,
     unit: str,
     records: Sequence[Record],
-    is_number: bool,
     keys: Sequence[str],
+    *,
+    is_number: bool,
 ) -> Heading:
     confidences = {record.confidence for record in records}
     facts = {
