@@ -1,7 +1,9 @@
 """pytest's side of the suite: options, selection, the one fixture that cases use, the end."""
 
 import json
+import os
 from collections.abc import Callable, Generator
+from contextlib import closing
 from pathlib import Path
 from typing import Any, cast
 
@@ -96,25 +98,20 @@ def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, objec
     config = session.config
     if config.option.collectonly or not session.items:
         return (yield)
-    suite = config.stash[SUITE] = Suite(config.stash[OPTIONS], is_quick(config))
-    try:
+    suite = Suite(config.stash[OPTIONS], is_quick(config))
+    # cases run while pytest captures its own output: the screen is a way past it
+    with closing(suite), os.fdopen(os.dup(1), "w") as terminal:
         try:
             suite.open([cell_of(item) for item in session.items])
         except FAULTS_BEFORE_MEASURING as error:
             pytest.exit(str(error), USAGE)
         finished = suite.finished
         session.items[:] = [item for item in session.items if item.name not in finished]
-        terminal = config.get_terminal_writer()._file
         screen = Screen(terminal, len(session.items), suite.elapsed_s, suite.budget_left_s)
-        config.stash[SCREEN] = screen
+        config.stash[SUITE], config.stash[SCREEN] = suite, screen
         screen.say(f"run {suite.run.path.name}, {len(session.items)} cells")
-        screen.begin()
-        try:
+        with screen:
             return (yield)
-        finally:
-            screen.end()
-    finally:
-        suite.close()
 
 
 @pytest.fixture
@@ -166,7 +163,7 @@ def pytest_benchmark_update_json(output_json: dict[str, Any]) -> None:
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
     suite = session.config.stash.get(SUITE, None)
-    if suite is None or not hasattr(suite, "run"):
+    if suite is None:
         return
     from results.publish import write_tables
 
@@ -193,7 +190,7 @@ def benchmark_json(config: pytest.Config) -> str:
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     suite = terminalreporter.config.stash.get(SUITE, None)
-    if suite is None or not hasattr(suite, "run"):
+    if suite is None:
         return
     from benchmarks.closing import closing_screen
 

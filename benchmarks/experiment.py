@@ -241,14 +241,14 @@ class Experiment:
         for name, pairs in schedule(start, pairs_worth(self.plan, pair_s)):
             step_s = openings[name].step_s
             drain = steps_to_drain(self.settings[name], step_s, self.plan.block_s)
-            expected_s = (drain + len(pairs) * self._steps[name]) * step_s
-            arms[name].resume()
+            steps = drain + len(pairs) * self._steps[name]
             self._observer.run_begins(name)
+            arms[name].resume()
             blocks = arms[name].run(
-                drain, self._steps[name], len(pairs), PATIENCE * (1 + expected_s)
+                drain, self._steps[name], len(pairs), PATIENCE * (1 + steps * step_s)
             )
-            self._observer.run_ends(name, (drain + len(pairs) * self._steps[name]))
             arms[name].pause()
+            self._observer.run_ends(name, steps * openings[name].units_per_step)
             seen += [
                 Block(start, pair, name, block) for pair, block in zip(pairs, blocks, strict=True)
             ]

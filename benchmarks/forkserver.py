@@ -25,7 +25,7 @@ PRELOADED = (
     "workloads.images",
     "workloads.text",
     "workloads.transformer",
-    "benchmarks.training",
+    "benchmarks.evidence",
 )
 
 

@@ -2,7 +2,7 @@
 
 import statistics
 from collections.abc import Callable
-from typing import IO
+from typing import IO, Self
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
@@ -63,9 +63,10 @@ class Screen:
     def say(self, line: str) -> None:
         self._console.print(Text(line), soft_wrap=True)
 
-    def begin(self) -> None:
+    def __enter__(self) -> Self:
         if self._console.is_terminal:
             self._bar.start()
+        return self
 
     def cell_begins(self, case: str) -> None:
         self._update(case)
@@ -79,7 +80,7 @@ class Screen:
         )
         self._update("")
 
-    def end(self) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._console.is_terminal:
             self._bar.stop()
 

@@ -22,8 +22,9 @@ from torch import nn
 
 import workloads
 from benchmarks.channel import Channel, ChannelClosed
+from benchmarks.evidence import gpu_uuids, read_back
 from benchmarks.setting import Setting
-from benchmarks.training import Place, Training, gpu_uuids, read_back, source_from
+from benchmarks.training import Place, Training
 
 Job = dict[str, Any]
 Order = dict[str, Any]
@@ -291,6 +292,15 @@ def ran_out_of_memory(error: BaseException) -> bool:
     """torch reports an exhausted CPU as a plain RuntimeError."""
     return isinstance(error, MemoryError | torch.OutOfMemoryError) or (
         isinstance(error, RuntimeError) and "can't allocate memory" in str(error)
+    )
+
+
+def source_from(job: Job) -> workloads.Source:
+    images, text = job.get("images"), job.get("text")
+    return workloads.Source(
+        cache=Path(job["cache"]),
+        images=Path(images) if images else None,
+        text=Path(text) if text else None,
     )
 
 

@@ -1,11 +1,9 @@
 """A training under a setting: built from the outside in, one short function a knob."""
 
-import multiprocessing
 import os
 import sys
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -151,89 +149,4 @@ def load_batches(dataset: Any, batch: int, setting: Setting, place: Place) -> Da
         # Python 3.14 would start workers by a fork server: other seconds, and out of our process
         # group. Forked everywhere on Linux, cells of different Pythons compare.
         multiprocessing_context="fork" if workers and sys.platform == "linux" else None,
-    )
-
-
-def read_back(training: Training) -> dict[str, Any]:
-    """What is true of a training, as evidence for the guards. A collective call."""
-    model, scaler = training.model, training.scaler
-    wrapped = model is not training.module
-    return {
-        "device": str(training.device),
-        "strategy": type(model).__name__ if wrapped else "none",
-        "replicas": training.place.world
-        if isinstance(model, DistributedDataParallel)
-        else training.replicas,
-        "visible_devices": torch.accelerator.device_count() if training.on_accelerator else 0,
-        "world_size": torch.distributed.get_world_size() if training.place.world > 1 else 1,
-        "loader_workers": len(multiprocessing.active_children()),
-        "threads": torch.get_num_threads(),
-        "parameter_spread": parameter_spread(training),
-        "scaler_skipped_steps": skipped_steps(scaler),
-        "steps": training.steps,
-        "fp32_precision": torch.backends.cuda.matmul.fp32_precision,
-        "losses": training.losses(),
-        **peak_memory(training),
-    }
-
-
-def skipped_steps(scaler: torch.amp.GradScaler) -> int:
-    """Steps left out because gradients overflowed: each halves the scale.
-
-    Right while the scale has not grown, which takes 2,000 steps without an overflow.
-    """
-    if not scaler.is_enabled():
-        return 0
-    scale, halvings = 65536.0, 0  # GradScaler's initial scale
-    while scale > scaler.get_scale():
-        scale, halvings = scale * scaler.get_backoff_factor(), halvings + 1
-    return halvings
-
-
-def parameter_spread(training: Training) -> float:
-    """Largest difference between ranks of any parameter's sum; 0 for a single rank."""
-    if training.place.world == 1:
-        return 0.0
-    sums = torch.stack([p.detach().double().sum().cpu() for p in training.module.parameters()])
-    lowest, highest = sums.clone(), sums
-    torch.distributed.all_reduce(lowest, torch.distributed.ReduceOp.MIN)
-    torch.distributed.all_reduce(highest, torch.distributed.ReduceOp.MAX)
-    return float((highest - lowest).max())
-
-
-def peak_memory(training: Training) -> dict[str, int | None]:
-    """Peak allocated and reserved bytes of the fullest device; None where torch cannot tell."""
-    if not training.on_accelerator:
-        return {"peak_memory_bytes": None, "peak_reserved_bytes": None}
-    devices = (
-        range(training.replicas) if training.setting.parallel == "dp" else [training.device.index]
-    )
-    peaks = torch.tensor(
-        [
-            max(torch.accelerator.max_memory_allocated(device) for device in devices),
-            max(torch.accelerator.max_memory_reserved(device) for device in devices),
-        ]
-    )
-    if training.place.world > 1:
-        torch.distributed.all_reduce(peaks, torch.distributed.ReduceOp.MAX)
-    allocated, reserved = peaks.tolist()
-    return {"peak_memory_bytes": int(allocated), "peak_reserved_bytes": int(reserved)}
-
-
-def gpu_uuids(training: Training) -> list[str]:
-    """NVML names of the GPUs this rank uses; empty where there are none."""
-    if training.device.type != "cuda":
-        return []
-    devices = (
-        range(training.replicas) if training.setting.parallel == "dp" else [training.device.index]
-    )
-    return [f"GPU-{torch.cuda.get_device_properties(device).uuid}" for device in devices]
-
-
-def source_from(job: dict[str, Any]) -> workloads.Source:
-    images, text = job.get("images"), job.get("text")
-    return workloads.Source(
-        cache=Path(job["cache"]),
-        images=Path(images) if images else None,
-        text=Path(text) if text else None,
     )

@@ -10,13 +10,13 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
-from PIL import Image, ImageChops
+from PIL import Image, ImageChops, ImageOps
 
 from workloads.once import make_once
 
 CLASSES = 10
 SIZE = (500, 375)  # pixels, width x height: ImageNet's average picture
-QUALITY = 94  # with the grain below about 100 KB a file, near ImageNet's average
+QUALITY = 95  # with the grain below about 100 KB a file, near ImageNet's average
 VERSION = 1  # in the folder's name: another drawing must not be mixed with an old cache
 
 
@@ -51,7 +51,7 @@ def _noise(rng: np.random.Generator, cells: int) -> Image.Image:
     """Random colours on a grid `cells` wide, smoothly enlarged to a picture."""
     grid = (cells, math.ceil(cells * SIZE[1] / SIZE[0]))
     colours = Image.frombytes("RGB", grid, rng.bytes(3 * math.prod(grid)))
-    return colours.resize(SIZE, Image.Resampling.BICUBIC)
+    return colours.resize(SIZE, Image.Resampling.BILINEAR)  # a third of bicubic's time
 
 
 def _stripes(rng: np.random.Generator, label: int) -> Image.Image:
@@ -62,6 +62,6 @@ def _stripes(rng: np.random.Generator, label: int) -> Image.Image:
     x = step * math.cos(angle) * np.arange(SIZE[0]) + rng.uniform(0, 2 * math.pi)
     y = step * math.sin(angle) * np.arange(SIZE[1])[:, None]
     wave = np.sin(x) * np.cos(y) + np.cos(x) * np.sin(y)  # sin(x + y), at two sines a row
-    brightness = Image.fromarray((160 + 80 * wave).astype(np.uint8))
-    hue = Image.new("L", SIZE, 255 * label // CLASSES)
-    return Image.merge("HSV", (hue, Image.new("L", SIZE, 160), brightness)).convert("RGB")
+    brightness = Image.fromarray((127.5 + 127.5 * wave).astype(np.uint8))
+    hue = 360 * label // CLASSES
+    return ImageOps.colorize(brightness, f"hsv({hue}, 60%, 30%)", f"hsv({hue}, 60%, 95%)")
