@@ -27,7 +27,7 @@ RESNET50 = Workload(
     data="workloads.images:Images",
     optimizer="workloads.optimizers:sgd",
     scales={
-        "tiny": Scale(batch=4, learning_rate=0.001, model={}, data={"pixels": 64, "count": 256}),
+        "tiny": Scale(batch=4, learning_rate=0.0005, model={}, data={"pixels": 64, "count": 256}),
         "small": Scale(batch=32, learning_rate=0.005, model={}, data={"pixels": 128, "count": 512}),
         "full": Scale(batch=256, learning_rate=0.01, model={}, data={"pixels": 224, "count": 2048}),
     },
