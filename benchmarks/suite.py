@@ -103,6 +103,11 @@ class Suite:
         self.run.append(record)
         return record
 
+    def start_arm(self, workload: str, scale: str, setting: Setting, timeout_s: float) -> Arm:
+        """A training that is being built; raises ArmFault, see `Arm.start`."""
+        job = self._job(workload, scale, setting)
+        return Arm.start(self._launcher, self._reaper, job, timeout_s)
+
     def _measure(self, context: Context) -> Record:
         cell = context.cell
         if reason := cell.impossible(self.hardware):
@@ -118,11 +123,11 @@ class Suite:
         return self._experiment(context, plan)
 
     def _experiment(self, context: Context, plan: Plan) -> Record:
-        settings = {BASELINE: context.cell.baseline, CANDIDATE: context.cell.setting}
+        cell = context.cell
+        settings = {BASELINE: cell.baseline, CANDIDATE: cell.setting}
 
         def launch(arm: str, timeout_s: float) -> Arm:
-            job = self._job(context.cell.workload, context.scale, settings[arm], plan.warm_up_s)
-            return Arm.start(self._launcher, self._reaper, job, timeout_s)
+            return self.start_arm(cell.workload, context.scale, settings[arm], timeout_s)
 
         began = self._clock()
         fault = None
@@ -148,13 +153,7 @@ class Suite:
     def _possible(self, cell: Cell) -> bool:
         return cell.impossible(self.hardware) is None
 
-    def _job(
-        self,
-        workload: str,
-        scale: str,
-        setting: Setting | None = None,
-        warm_up_s: float = 0.0,
-    ) -> dict[str, Any]:
+    def _job(self, workload: str, scale: str, setting: Setting | None = None) -> dict[str, Any]:
         """What an arm is to do: see `rank.py`."""
         options = self.options
         return {
@@ -166,7 +165,7 @@ class Suite:
             "text": str(options.text) if options.text else None,
             "cores": self.hardware.usable_cores,
             "seed": SEED,
-            "warm_up_s": warm_up_s,
+            "warm_up_s": options.plan.warm_up_s,
         }
 
 

@@ -1,0 +1,21 @@
+"""`python -m benchmarks selfcheck NAME`: measures the measuring."""
+
+import argparse
+import importlib
+
+HELP = "measure how far the suite itself can be believed"
+CHECKS = ("controls", "bare_loop", "loading", "collection", "launching")
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    checks = parser.add_subparsers(metavar="CHECK", required=True)
+    for name in CHECKS:
+        module = importlib.import_module(f"benchmarks.selfcheck.{name}")
+        check = checks.add_parser(name, help=module.HELP, description=module.HELP)
+        module.configure(check)
+        check.set_defaults(check=module.run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    code: int = arguments.check(arguments)
+    return code

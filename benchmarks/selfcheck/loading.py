@@ -1,0 +1,43 @@
+"""Sleeping items and steps through the real loader: throughput against the arithmetic."""
+
+import argparse
+
+from benchmarks.cell import Cell
+from benchmarks.guards import PLAIN
+from benchmarks.selfcheck.bench import SLEEPERS, opened
+from benchmarks.selfcheck.sleepers import BATCH, seconds_per_step
+from benchmarks.setting import Setting
+
+HELP = "a workload of sleeps: measured throughput against the arithmetic, at 0, 1, 2, 4 workers"
+TOLERANCE = 0.03
+BLOCK_S = 2.0
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--blocks", type=int, default=5, help="per number of workers (default: 5)")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    cell = Cell(SLEEPERS, PLAIN, baseline=Setting(), device="cpu")
+    worst = 0.0
+    with opened([cell], workload=SLEEPERS) as suite:
+        for workers in (0, 1, 2, 4):
+            setting = Setting(num_workers=workers)
+            arm = suite.start_arm(cell.workload, "tiny", setting, timeout_s=60.0)
+            try:
+                arm.first_step(60.0)
+                arm.warm(60.0)
+                steps = round(BLOCK_S / seconds_per_step(workers))
+                blocks = arm.run(setting.prefetched_batches + 1, steps, arguments.blocks, 120.0)
+            finally:
+                arm.close()
+            measured = sum(b.units for b in blocks) / sum(b.seconds for b in blocks)
+            truth = BATCH / seconds_per_step(workers)
+            worst = max(worst, abs(measured / truth - 1))
+            print(
+                f"workers {workers}: {measured:6.1f} items/s, arithmetic {truth:6.1f}, "
+                f"ratio {measured / truth:.3f}",
+                flush=True,
+            )
+    print(f"largest deviation {worst:.1%}, allowed {TOLERANCE:.0%}")
+    return 0 if worst <= TOLERANCE else 1
