@@ -31,7 +31,7 @@ def main(name: str, scale_name: str, cache: str) -> None:
             inputs, targets = next(batches)
             optimizer.zero_grad()
             loss = loss_of(model(inputs), targets)
-            loss.backward()
+            loss.backward()  # type: ignore[no-untyped-call]
             optimizer.step()
         print(perf_counter() - start, flush=True)
 

@@ -43,9 +43,7 @@ def summary(log_ratios: list[list[float]]) -> str:
     """Spread of the estimates over cells, and of the starts within cells, in percent."""
     estimates = [statistics.mean(ratios) for ratios in log_ratios]
     within = statistics.mean(statistics.variance(ratios) for ratios in log_ratios) ** 0.5
-    swapped = [
-        statistics.mean(ratios[1::2]) - statistics.mean(ratios[::2]) for ratios in log_ratios
-    ]
+    swapped = [statistics.mean(r[1::2]) - statistics.mean(r[::2]) for r in log_ratios]
     return (
         f"{len(estimates)} cells: mean ratio {1 + statistics.mean(estimates):.4f}, "
         f"SD of the estimate {statistics.stdev(estimates):.2%}, "
