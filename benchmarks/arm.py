@@ -107,7 +107,7 @@ class Arm:
         ]
 
     def read_back(self, timeout_s: float) -> dict[str, Any]:
-        """What the ranks found true of themselves: see `training.read_back`."""
+        """What the ranks found true of themselves: see `evidence.read_back`."""
         evidence: dict[str, Any] = self._ask({"do": "read_back"}, timeout_s, "hung at its end")[
             "evidence"
         ]

@@ -59,7 +59,9 @@ def assemble(
         **_openings(measurement),
     }
     if measurement.blocks:
-        fields |= _comparison(measurement, context, outcome)
+        fields |= _comparison(measurement, context.cell)
+        if fault or outcome == "invalid":
+            fields["verdict"] = None  # half a comparison, or not with what the row names
         fields |= _times(measurement.blocks)
         units_per_step = measurement.openings[CANDIDATE][0].units_per_step
         fields["break_even_steps"] = break_even_steps(fields, units_per_step)
@@ -73,7 +75,7 @@ def assemble(
 def judge(
     measurement: Measurement, checked: Sequence[guards.Guard], fault: ArmFault | None
 ) -> tuple[str, str | None]:
-    """Outcome and reason: a fault first, then too little time, then a guard that failed."""
+    """Outcome and reason: a fault first, then a guard that failed, then too little time."""
     if fault:
         return fault.outcome, fault.reason
     broken = [f"{guard['name']}: {guard['detail']}" for guard in checked if not guard["ok"]]
@@ -117,7 +119,7 @@ def _median(openings: Sequence[Opening], name: str) -> float | None:
     return statistics.median(getattr(opening, name) for opening in openings) if openings else None
 
 
-def _comparison(measurement: Measurement, context: Context, outcome: str) -> dict[str, Any]:
+def _comparison(measurement: Measurement, cell: Cell) -> dict[str, Any]:
     from results.statistics import estimate, verdict
 
     ratios = measurement.log_ratios
@@ -133,11 +135,10 @@ def _comparison(measurement: Measurement, context: Context, outcome: str) -> dic
     }
     if len(ratios) < 2 and found.speedup < HOPELESS:
         fields["verdict"] = "slower"
-    if outcome == "invalid":
-        fields["verdict"] = None  # the comparison is not with what the row names
-    cell = context.cell
     if [axis.name for axis in cell.changed] == [cell.setting.parallel]:
-        fields["scaling_efficiency"] = found.speedup / max(1, cell.setting.world_size)
+        candidate, baseline = (measurement.openings[arm][0] for arm in (CANDIDATE, BASELINE))
+        devices = candidate.units_per_step / baseline.units_per_step  # each has the same batch
+        fields["scaling_efficiency"] = found.speedup / devices
     return fields
 
 

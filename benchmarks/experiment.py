@@ -8,7 +8,8 @@ Nothing here reads a clock or starts a process but through what is passed in.
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any, Protocol
@@ -193,28 +194,33 @@ class Experiment:
 
     def _one_start(self, start: int) -> None:
         arms: dict[str, RunningArm] = {}
-        try:
+        with ExitStack() as closing:  # each arm is closed, whatever closing the other raises
             for name in order_of(start):
-                try:
-                    self._open(name, arms)
-                except ArmFault as fault:
-                    if not self._hopelessly_slow(name, start, fault):
-                        raise fault if name == CANDIDATE else of_baseline(fault) from fault
+                with blaming(name):
+                    arm = self._open(name, start, closing)
+                if arm is None:
                     return
+                arms[name] = arm
             self._run_pairs(start, arms)
-            for name, arm in arms.items():
-                arm.resume()
-                self.measurement.evidence[name].append(arm.read_back(self._patience(name)))
-                arm.leave()
-        finally:
-            for arm in arms.values():
-                arm.close()
+            evidence = {name: self._end(name, arm) for name, arm in arms.items()}
+        for name, found in evidence.items():  # of both arms or of none
+            self.measurement.evidence[name].append(found)
 
-    def _open(self, name: str, arms: dict[str, RunningArm]) -> None:
+    def _open(self, name: str, start: int, closing: ExitStack) -> RunningArm | None:
+        """Launch, first step, warm-up, pause.
+
+        None: the candidate's first step never ended, which is an answer.
+        """
         began = self._clock()
         limit_s = self._first_step_limit(name)
-        arm = arms[name] = self._launch(name, limit_s)
-        first = arm.first_step(limit_s)
+        arm = self._launch(name, limit_s)
+        closing.callback(arm.close)
+        try:
+            first = arm.first_step(limit_s)
+        except ArmFault as fault:
+            if name == CANDIDATE and start == 0 and self._bounds(fault, limit_s):
+                return None
+            raise
         launch_s = self._clock() - began
         self._observer.arm_started(name, arm.pid, first["gpus"])
         cold_s = first["seconds"]
@@ -233,6 +239,7 @@ class Experiment:
         )
         # kept from the first start on, so that all starts measure the same block
         self._steps.setdefault(name, steps_per_block(step_s, self.plan.block_s))
+        return arm
 
     def _run_pairs(self, start: int, arms: Mapping[str, RunningArm]) -> None:
         openings = {name: self.measurement.openings[name][-1] for name in arms}
@@ -243,11 +250,12 @@ class Experiment:
             drain = steps_to_drain(self.settings[name], step_s, self.plan.block_s)
             steps = drain + len(pairs) * self._steps[name]
             self._observer.run_begins(name)
-            arms[name].resume()
-            blocks = arms[name].run(
-                drain, self._steps[name], len(pairs), PATIENCE * (1 + steps * step_s)
-            )
-            arms[name].pause()
+            with blaming(name):
+                arms[name].resume()
+                blocks = arms[name].run(
+                    drain, self._steps[name], len(pairs), PATIENCE * (1 + steps * step_s)
+                )
+                arms[name].pause()
             self._observer.run_ends(name, steps * openings[name].units_per_step)
             seen += [
                 Block(start, pair, name, block) for pair, block in zip(pairs, blocks, strict=True)
@@ -262,24 +270,33 @@ class Experiment:
         usual_s = baseline[0].launch_s if baseline else 0.0
         return min(self.plan.limit_s, max(self.plan.first_step_s, PATIENCE * usual_s))
 
-    def _hopelessly_slow(self, name: str, start: int, fault: ArmFault) -> bool:
-        """Whether a candidate's missing first step is an answer: it bounds the throughput."""
-        if name != CANDIDATE or start > 0 or fault.outcome != "timed_out":
-            return False
-        if self.settings[CANDIDATE].parallel == "dp":
-            return False  # its batch is not known before it has reported
+    def _bounds(self, fault: ArmFault, limit_s: float) -> bool:
+        """Whether a candidate's missing first step bounds its throughput; if so, notes by what."""
+        if fault.outcome != "timed_out" or self.settings[CANDIDATE].parallel == "dp":
+            return False  # under dp, its batch is not known before it has reported
         baseline = self.measurement.openings[BASELINE][0]
         units = baseline.units_per_step * self.settings[CANDIDATE].world_size
-        limit_s = self._first_step_limit(CANDIDATE)
         self.measurement.bound = units / limit_s
         self.measurement.stopped = (
             f"no first step within {limit_s:.0f} s; the baseline's took {baseline.cold_s:.2g} s"
         )
         return True
 
-    def _patience(self, name: str) -> float:
-        return PATIENCE * (1 + self.measurement.openings[name][-1].step_s)
+    def _end(self, name: str, arm: RunningArm) -> dict[str, Any]:
+        """The arm's evidence, when it has done all its work."""
+        with blaming(name):
+            arm.resume()
+            evidence = arm.read_back(PATIENCE * (1 + self.measurement.openings[name][-1].step_s))
+            arm.leave()
+        return evidence
 
 
-def of_baseline(fault: ArmFault) -> ArmFault:
-    return ArmFault(fault.outcome, f"baseline: {fault.reason}", fault.log)
+@contextmanager
+def blaming(name: str) -> Iterator[None]:
+    """A cell is named after its candidate: a fault of the baseline says whose it is."""
+    try:
+        yield
+    except ArmFault as fault:
+        if name == BASELINE:
+            raise ArmFault(fault.outcome, f"baseline: {fault.reason}", fault.log) from fault
+        raise

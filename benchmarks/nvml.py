@@ -49,10 +49,32 @@ _UNKNOWN_64 = (1 << 64) - 1
 
 @dataclass(frozen=True)
 class Reading(Generic[T]):
-    """A value, or None and the reason why it is unknown; exactly one of the two is None."""
+    """A value, or None and the reason why it is unknown; exactly one of the two is None.
+
+    `samples` is how many looks or runs a value was made from.
+    """
 
     value: T | None
     reason: str | None = None
+    samples: int = 1
+
+
+@dataclass(frozen=True)
+class Utilization:
+    """Shares of the last period (1/6 to 1 s): in which some kernel ran (that is not occupancy),
+    and in which memory was read or written (that is not bandwidth)."""
+
+    gpu_pct: float
+    memory_pct: float
+
+
+@dataclass(frozen=True)
+class Traffic:
+    """Bytes sent and received by the GPU since some moment: a counter, meaningful as a difference,
+    or over a second."""
+
+    sent_bytes: float
+    received_bytes: float
 
 
 @dataclass(frozen=True)
@@ -128,42 +150,60 @@ class NvmlGpu:
         self._started = started
         self.is_mig = False
         self._handle: Reading[Any] = _ask(started, lambda nvml: _open(nvml, uuid))
-        self.is_mig = uuid.startswith("MIG-") or self._read(_is_mig).value is True
+        self.is_mig = uuid.startswith("MIG-") or self.ask(_is_mig).value is True
 
     @property
     def reason(self) -> str | None:
         """Why this GPU could not be opened, or None."""
         return self._handle.reason
 
-    def utilization_pct(self) -> Reading[float]:
-        """Share of the last period (1/6 to 1 s) in which some kernel ran; not occupancy."""
-        return self._read(lambda nvml, gpu: float(nvml.nvmlDeviceGetUtilizationRates(gpu).gpu))
+    def utilization(self) -> Reading[Utilization]:
+        """How busy the GPU and its memory were in the driver's last period."""
+        return self.ask(_utilization)
 
     def memory_used_bytes(self) -> Reading[int]:
         """Memory in use on the whole device, by whichever process."""
-        return self._read(_memory_used)
+        return self.ask(_memory_used)
 
     def power_w(self) -> Reading[float]:
         """Power of the whole board; on some GPUs an average over the last second."""
-        return self._read(lambda nvml, gpu: nvml.nvmlDeviceGetPowerUsage(gpu) / 1e3)
+        return self.ask(lambda nvml, gpu: nvml.nvmlDeviceGetPowerUsage(gpu) / 1e3)
 
     def power_cap_w(self) -> Reading[float]:
         """Limit that the driver enforces now."""
-        return self._read(lambda nvml, gpu: nvml.nvmlDeviceGetEnforcedPowerLimit(gpu) / 1e3)
+        return self.ask(lambda nvml, gpu: nvml.nvmlDeviceGetEnforcedPowerLimit(gpu) / 1e3)
 
     def energy_j(self) -> Reading[float]:
         """Energy since the driver was loaded: a counter, meaningful as a difference only."""
-        return self._read(lambda nvml, gpu: nvml.nvmlDeviceGetTotalEnergyConsumption(gpu) / 1e3)
+        return self.ask(lambda nvml, gpu: nvml.nvmlDeviceGetTotalEnergyConsumption(gpu) / 1e3)
 
     def sm_clock_mhz(self) -> Reading[float]:
         """Clock of the streaming multiprocessors now."""
-        return self._read(
+        return self.ask(
             lambda nvml, gpu: float(nvml.nvmlDeviceGetClockInfo(gpu, nvml.NVML_CLOCK_SM))
         )
 
+    def memory_clock_mhz(self) -> Reading[float]:
+        """Clock of the GPU's memory now."""
+        return self.ask(
+            lambda nvml, gpu: float(nvml.nvmlDeviceGetClockInfo(gpu, nvml.NVML_CLOCK_MEM))
+        )
+
+    def pcie_counter(self) -> Reading[Traffic]:
+        """Bytes over PCIe so far; drivers of 2024 and newer count them."""
+        return self.ask(_pcie_counter)
+
+    def pcie_per_s(self) -> Reading[Traffic]:
+        """Bytes a second over PCIe, for drivers that do not count: takes the driver 2 x 20 ms."""
+        return self.ask(_pcie_per_s)
+
+    def nvlink_counter(self) -> Reading[Traffic]:
+        """Payload bytes over all NVLinks so far."""
+        return self.ask(_nvlink_counter)
+
     def temperature_c(self) -> Reading[float]:
         """Temperature of the GPU die."""
-        return self._read(_temperature)
+        return self.ask(_temperature)
 
     def clock_reasons(self) -> Reading[tuple[str, ...]]:
         """What holds the clocks down now, in words (`CLOCK_REASONS`); empty where nothing does."""
@@ -174,17 +214,18 @@ class NvmlGpu:
 
     def clock_reason_bits(self) -> Reading[int]:
         """What holds the clocks down now, as nvml.h's bits."""
-        return self._read(_clock_reason_bits)
+        return self.ask(_clock_reason_bits)
 
     def processes(self) -> Reading[tuple[GpuProcess, ...]]:
         """Processes with a compute context, with the pids that the driver gives them."""
-        return self._read(_processes)
+        return self.ask(_processes)
 
     def forget(self) -> None:
         """Drop the handle: NVML was shut down."""
         self._handle = self._started = Reading(None, "NVML was closed")
 
-    def _read(self, question: Callable[[Any, Any], T]) -> Reading[T]:
+    def ask(self, question: Callable[[Any, Any], T]) -> Reading[T]:
+        """What `question(pynvml, handle)` returns, or why it raised."""
         if self._handle.value is None:
             return Reading(None, self._handle.reason)
         return _ask(self._started, lambda nvml: question(nvml, self._handle.value), self.is_mig)
@@ -286,6 +327,50 @@ def _memory_used(nvml: Any, gpu: Any) -> int:
         if error.value not in _OLD:
             raise
     return int(nvml.nvmlDeviceGetMemoryInfo(gpu).used)
+
+
+def _utilization(nvml: Any, gpu: Any) -> Utilization:
+    rates = nvml.nvmlDeviceGetUtilizationRates(gpu)
+    return Utilization(float(rates.gpu), float(rates.memory))
+
+
+def _pcie_counter(nvml: Any, gpu: Any) -> Traffic:
+    sent, received = _counters(
+        nvml, gpu, nvml.NVML_FI_DEV_PCIE_COUNT_TX_BYTES, nvml.NVML_FI_DEV_PCIE_COUNT_RX_BYTES
+    )
+    return Traffic(sent, received)
+
+
+def _pcie_per_s(nvml: Any, gpu: Any) -> Traffic:
+    sent, received = (  # KB/s
+        nvml.nvmlDeviceGetPcieThroughput(gpu, which) * 1e3
+        for which in (nvml.NVML_PCIE_UTIL_TX_BYTES, nvml.NVML_PCIE_UTIL_RX_BYTES)
+    )
+    return Traffic(sent, received)
+
+
+def _nvlink_counter(nvml: Any, gpu: Any) -> Traffic:
+    every_link = 0xFFFFFFFF
+    sent, received = _counters(  # KiB
+        nvml,
+        gpu,
+        (nvml.NVML_FI_DEV_NVLINK_THROUGHPUT_DATA_TX, every_link),
+        (nvml.NVML_FI_DEV_NVLINK_THROUGHPUT_DATA_RX, every_link),
+    )
+    return Traffic(sent * 1024, received * 1024)
+
+
+def _counters(nvml: Any, gpu: Any, *fields: Any) -> list[int]:
+    """Raises NVMLError for a field that is not reported, ValueError for one that soon wraps."""
+    wide = (nvml.NVML_VALUE_TYPE_UNSIGNED_LONG_LONG, nvml.NVML_VALUE_TYPE_UNSIGNED_LONG)
+    found = []
+    for each in nvml.nvmlDeviceGetFieldValues(gpu, list(fields)):
+        if each.nvmlReturn:
+            raise nvml.NVMLError(each.nvmlReturn)
+        if each.valueType not in wide:  # 32 bits of bytes are full within a fifth of a second
+            raise ValueError("this driver's counter is too narrow")
+        found.append(int(each.value.ullVal))
+    return found
 
 
 def _temperature(nvml: Any, gpu: Any) -> float:

@@ -110,7 +110,8 @@ def read(raw: Callable[[str], Any], default_runs: Path) -> Options:
 
 def _list(raw: str | Sequence[str] | None) -> list[str]:
     parts = [raw] if isinstance(raw, str) else raw or []
-    return [name.strip() for part in parts for name in part.split(",") if name.strip()]
+    names = [name.strip() for part in parts for name in part.split(",") if name.strip()]
+    return list(dict.fromkeys(names))  # two cells of one id could not be told apart
 
 
 def _one_of(option: str, value: str, known: Sequence[str]) -> str:
@@ -164,7 +165,7 @@ def _duration(option: str, raw: str | None) -> float | None:
         return None
     parts = re.findall(r"(\d+(?:\.\d+)?)([smh])", raw)
     seconds = sum(float(number) * UNITS_S[unit] for number, unit in parts)
-    if "".join(number + unit for number, unit in parts) != raw or seconds <= 0:
+    if "".join(number + unit for number, unit in parts) != raw or not 0 < seconds < float("inf"):
         raise OptionError(f"{option} {raw}: want a duration such as 90s, 5m or 1h30m")
     return seconds
 

@@ -21,8 +21,10 @@ import torch
 from torch import nn
 
 import workloads
+from benchmarks.breakdown import break_down
 from benchmarks.channel import Channel, ChannelClosed
 from benchmarks.evidence import gpu_uuids, read_back
+from benchmarks.marks import marks_for
 from benchmarks.setting import Setting
 from benchmarks.training import Place, Training
 
@@ -187,6 +189,8 @@ class Orders:
                 evidence = read_back(self.training) | {"compute_dtype": self.compute_dtype}
                 workers = self._gather([evidence["loader_workers"]])
                 return {"evidence": evidence | {"loader_workers": min(workers)}}
+            case "break_down":
+                return {"breakdown": break_down(self.training, order["steps"])}
             case "leave":
                 return {"left": True}
         raise ValueError(f"no such order: {order}")
@@ -202,7 +206,7 @@ class Orders:
 
     def _timed_block(self, steps: int) -> dict[str, Any]:
         training = self.training
-        marks = DeviceMarks(training.device) if training.on_accelerator else HostMarks()
+        marks = marks_for(training.device)
         training.synchronize()
         start = perf_counter()
         marks.set()
@@ -238,38 +242,6 @@ class Orders:
         gathered: list[Any] = [None] * self.training.place.world
         torch.distributed.all_gather_object(gathered, values)
         return [value for part in gathered for value in part]
-
-
-class HostMarks:
-    """Ends of steps by the host's clock: a CPU has done a step when the call returns."""
-
-    def __init__(self) -> None:
-        self._times: list[float] = []
-
-    def set(self) -> None:
-        self._times.append(perf_counter())
-
-    def intervals_s(self) -> list[float]:
-        return [after - before for before, after in zip(self._times, self._times[1:], strict=False)]
-
-
-class DeviceMarks:
-    """Ends of steps by the device's own events, so that no step has to wait for the device."""
-
-    def __init__(self, device: torch.device) -> None:
-        self._device = device
-        self._events: list[torch.Event] = []
-
-    def set(self) -> None:
-        event = torch.Event(self._device, enable_timing=True)
-        event.record()
-        self._events.append(event)
-
-    def intervals_s(self) -> list[float]:
-        return [
-            before.elapsed_time(after) / 1e3
-            for before, after in zip(self._events, self._events[1:], strict=False)
-        ]
 
 
 def record_fault(path: Path, error: BaseException) -> None:

@@ -125,7 +125,9 @@ def _strategy(evidence: Evidence, name: str, replicas: int) -> Finding:
 
 def _two_gpus(hardware: Hardware, setting: Setting) -> str | None:
     found = hardware.devices.get("cuda", 0)
-    return None if setting.device == "cuda" and found >= 2 else f"dp needs 2 GPUs, found {found}"
+    if found < 2:
+        return f"dp needs 2 GPUs, found {found}"
+    return None if setting.device == "cuda" else f"dp needs 2 GPUs, {setting.device} is none"
 
 
 DP = Technique(

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -16,7 +17,13 @@ from benchmarks.setting import SCALED_PRECISIONS, Setting
 from workloads.stream import Positions
 
 AUTOCAST = {"amp_bf16": torch.bfloat16, "amp_fp16": torch.float16}
+PARTS = ("data", "copy", "forward", "backward", "optimizer")  # of a step, in their order
+Mark = Callable[[], None]
 KEPT_LOSSES = 8  # the first ones, compared with the other arm's
+
+
+def nothing() -> None:
+    """The mark of a step that is not taken apart."""
 
 
 @dataclass(frozen=True)
@@ -85,15 +92,29 @@ class Training:
     def on_accelerator(self) -> bool:
         return self.device.type != "cpu"
 
-    def step(self) -> None:
-        inputs, targets = next(self.batches)
-        inputs, targets = inputs.to(self.device), targets.to(self.device)
+    def step(self, mark: Mark = nothing) -> None:
+        """One step; `mark` is called at the end of each of PARTS."""
+        batch = next(self.batches)
+        mark()
+        inputs, targets = self.to_device(batch)
+        mark()
+        self.train_on(inputs, targets, mark)
+
+    def to_device(self, batch: Any) -> tuple[Tensor, Tensor]:
+        inputs, targets = batch
+        return inputs.to(self.device), targets.to(self.device)
+
+    def train_on(self, inputs: Tensor, targets: Tensor, mark: Mark = nothing) -> None:
+        """The part of a step that needs no loader."""
         self.optimizer.zero_grad()
         with self.autocast():
             loss = self.loss(self.model(inputs), targets)
+        mark()
         self.scaler.scale(loss).backward()  # type: ignore[no-untyped-call]
+        mark()
         self.scaler.step(self.optimizer)
         self.scaler.update()
+        mark()
         self.steps += 1
         if len(self._losses) < KEPT_LOSSES:
             self._losses.append(loss.detach())  # kept on the device: reading it would synchronise
