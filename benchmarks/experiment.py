@@ -19,6 +19,7 @@ from benchmarks.setting import Setting
 
 BASELINE, CANDIDATE = "baseline", "candidate"
 HOPELESS = math.log(0.5)  # slower than this in every start, and more starts decide nothing
+WAKE_UP_S = 0.1  # a step as long as this does not notice that caches were cold at its start
 PATIENCE = 10  # times the expected seconds until an arm counts as hanging, and as many seconds more
 
 
@@ -138,12 +139,12 @@ def pairs_worth(plan: Plan, pair_s: float) -> int:
     return max(1, affordable // 2 * 2)
 
 
-def steps_to_drain(setting: Setting, step_s: float, block_s: float) -> int:
-    """Untimed steps before a block: what the loader may have ready, and one to wake up.
+def steps_to_drain(setting: Setting, step_s: float) -> int:
+    """Untimed steps before the blocks of a run: what the loader may have ready, and one to wake up.
 
-    A step longer than a block is not changed by a cold cache: nothing to wake up for.
+    Caches fill again within milliseconds: a step that is long beside that needs no other before it.
     """
-    return max(setting.prefetched_batches, 0 if step_s > block_s else 1)
+    return max(setting.prefetched_batches, 1 if step_s < WAKE_UP_S else 0)
 
 
 class Experiment:
@@ -247,7 +248,7 @@ class Experiment:
         seen: list[Block] = []
         for name, pairs in schedule(start, pairs_worth(self.plan, pair_s)):
             step_s = openings[name].step_s
-            drain = steps_to_drain(self.settings[name], step_s, self.plan.block_s)
+            drain = steps_to_drain(self.settings[name], step_s)
             steps = drain + len(pairs) * self._steps[name]
             self._observer.run_begins(name)
             with blaming(name):

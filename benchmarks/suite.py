@@ -56,8 +56,7 @@ class Suite:
         """
         self._reaper = Reaper()
         self._open.callback(self._reaper.close)
-        self._launcher = launcher_for(Environment())  # imports torch while the probe does
-        self._open.callback(self._launcher.close)
+        self._start_launcher()  # imports torch while the probe does
         self.hardware = hardware.probe_in_child()
         for workload, scale in sorted(
             {(c.workload, self.scale_of(c)) for c in cells if self._possible(c)}
@@ -68,6 +67,10 @@ class Suite:
             self.run = RunFolder.create(self.options.runs, described)
         else:
             self.run = RunFolder.open(self.options.resume, self.options.runs)
+
+    def _start_launcher(self) -> None:
+        self._launcher = launcher_for(Environment())
+        self._open.callback(self._launcher.close)
 
     def close(self) -> None:
         """End every process of this run. Idempotent."""
@@ -137,6 +140,9 @@ class Suite:
                 experiment.run()
             except ArmFault as caught:
                 fault = caught
+            except LaunchError as error:  # the fork server is gone: the next cell gets another
+                fault = ArmFault("failed", str(error))
+                self._start_launcher()
             return assemble(
                 context,
                 experiment.measurement,
