@@ -57,6 +57,7 @@ def serve(answers: Any) -> None:
             pid = os.fork()
             if pid == 0:
                 answers.close()
+                os.dup2(os.open(os.devnull, os.O_RDONLY), 0)  # what an arm reads is no order
                 become_arm(json.loads(line))
             os.setpgid(pid, pid)  # before it can be paused or killed as a group
             print(json.dumps({"started": pid}), file=answers)

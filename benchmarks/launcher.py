@@ -9,6 +9,7 @@ import os
 import select
 import subprocess
 import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -119,7 +120,8 @@ class ForkServer:
     def close(self) -> None:
         assert self._server.stdin is not None
         assert self._server.stdout is not None
-        self._server.stdin.close()
+        with suppress(BrokenPipeError):  # it may have ended before us
+            self._server.stdin.close()
         self._server.stdout.close()
         self._server.wait()
 
