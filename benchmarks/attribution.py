@@ -8,8 +8,9 @@ a driver, so every rule can be tested on made-up numbers.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from benchmarks.nvml import GpuProcess, Reading, throttling
-from benchmarks.processes import Resident, SystemCpu
+from benchmarks.gpm import Metrics
+from benchmarks.nvml import GpuProcess, Reading, Traffic, throttling
+from benchmarks.processes import Resident, SystemCpu, Table
 
 FOREIGN_CPU = 0.10  # of the cores: below that the rounding of CPU ticks shows
 STEAL = 0.05
@@ -20,6 +21,8 @@ SETTLE_S = (1.0, 1 / 6)
 ENOUGH_SAMPLES = 5
 OTHER_NAMESPACE = "its pids are of another namespace, as in a container"
 TOO_SHORT = "its runs were too short to be sampled"
+NO_GPU = "it uses no NVIDIA GPU"
+UNREAD: Reading[float] = Reading(None, "it was not read")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,6 +34,11 @@ class Edge:
     our_cpu_s: float | None = None  # both arms and this process with its children
     system: SystemCpu | None = None
     energy_j: Mapping[str, Reading[float]] = field(default_factory=dict)  # by GPU
+    arm_table: Table = field(default_factory=dict)  # the running arm's processes
+    disk_read_bytes: int | None = None  # by the running arm's tree
+    pressure_s: float | None = None
+    pcie: Mapping[str, Reading[Traffic]] = field(default_factory=dict)  # by GPU
+    nvlink: Mapping[str, Reading[Traffic]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,6 +54,10 @@ class Window:
     arm_pids: frozenset[int] = frozenset()
     our_pids: frozenset[int] = frozenset()
     processes: Mapping[str, Reading[tuple[GpuProcess, ...]]] = field(default_factory=dict)
+    memory_used: Mapping[str, Reading[int]] = field(default_factory=dict)  # by GPU, at the end
+    power_cap_w: Mapping[str, Reading[float]] = field(default_factory=dict)
+    gpm: Mapping[str, Metrics] = field(default_factory=dict)
+    load_average: float | None = None
 
     @property
     def seconds(self) -> float:
@@ -66,6 +78,9 @@ class GpuSample:
     sm_clock_mhz: Reading[float]
     temperature_c: Reading[float]
     clock_reason_bits: Reading[int]
+    memory_utilization_pct: Reading[float] = UNREAD
+    memory_clock_mhz: Reading[float] = UNREAD
+    pcie_per_s: Reading[Traffic] | None = None  # None: this look did not ask
 
 
 @dataclass(frozen=True)
@@ -81,15 +96,17 @@ class Energy:
 def cpu_utilization_pct(windows: Sequence[Window]) -> Reading[float]:
     """CPU time of the arm's tree over the time it ran; 100 is one core kept busy."""
     used = seconds = 0.0
+    counted = 0
     for window in windows:
         before, after = window.begin.arm_cpu_s, window.end.arm_cpu_s
         if before is None or after is None or after < before or window.seconds <= 0:
             continue
         used += after - before
         seconds += window.seconds
+        counted += 1
     if seconds == 0:
         return Reading(None, "its processes were gone, or took their CPU time with them")
-    return Reading(100 * used / seconds)
+    return Reading(100 * used / seconds, samples=counted)
 
 
 def peak_resident(windows: Sequence[Window]) -> Reading[Resident]:
@@ -98,7 +115,7 @@ def peak_resident(windows: Sequence[Window]) -> Reading[Resident]:
     best = [each for each in seen if each.kind == "pss"] or seen
     if not best:
         return Reading(None, "its processes were gone, or their memory could not be read")
-    return Reading(max(best, key=lambda each: each.bytes))
+    return Reading(max(best, key=lambda each: each.bytes), samples=len(best))
 
 
 def settled(samples: Sequence[GpuSample]) -> tuple[Sequence[GpuSample], float]:
@@ -117,7 +134,7 @@ def mean_over_gpus(
     means = _means(samples, gpus, what)
     if means.value is None:
         return Reading(None, means.reason)
-    return Reading(sum(means.value) / len(means.value))
+    return Reading(sum(means.value) / len(means.value), samples=means.samples)
 
 
 def energy(windows: Sequence[Window], samples: Sequence[GpuSample]) -> Reading[Energy]:
@@ -138,11 +155,12 @@ def energy(windows: Sequence[Window], samples: Sequence[GpuSample]) -> Reading[E
     seconds = sum(window.seconds for window in windows)
     trained = sum(window.samples for window in windows)
     if reason is None:
-        return Reading(Energy(joules, seconds, trained, "energy counter"))
+        return Reading(Energy(joules, seconds, trained, "energy counter"), samples=len(windows))
     means = _means(samples, windows[0].gpus, lambda sample: sample.power_w)
     if means.value is None:
         return Reading(None, f"{reason}; power: {means.reason}")
-    return Reading(Energy(sum(means.value) * seconds, seconds, trained, "mean power x time"))
+    found = Energy(sum(means.value) * seconds, seconds, trained, "mean power x time")
+    return Reading(found, samples=means.samples)
 
 
 def pids_are_ours(windows: Iterable[Window]) -> bool:
@@ -163,7 +181,7 @@ def gpu_memory_bytes(windows: Sequence[Window], matched: bool) -> Reading[int]:
 
     `matched` is `pids_are_ours` over both arms. The other arm's memory is not in it.
     """
-    peak, reason = None, None
+    peak = None
     for window in windows:
         held = 0
         for reading in window.processes.values():
@@ -179,19 +197,58 @@ def gpu_memory_bytes(windows: Sequence[Window], matched: bool) -> Reading[int]:
     if peak is None:
         reason = "the driver lists none of its processes"
         reason += "" if matched else f": {OTHER_NAMESPACE}"
-    return Reading(peak, reason)
+        return Reading(None, reason)
+    return Reading(peak, samples=len(windows))
+
+
+def others_gpu_memory_bytes(windows: Sequence[Window], matched: bool) -> Reading[int]:
+    """Peak over the ends of runs of the memory in use on the arm's GPUs that is not the suite's.
+
+    The other arm's memory is the suite's. What the driver needs for a context counts for whoever
+    has one. `matched` is `pids_are_ours` over both arms.
+    """
+    if not matched:
+        return Reading(None, f"the driver lists none of our own processes: {OTHER_NAMESPACE}")
+    peak = None
+    for window in windows:
+        others = 0
+        for gpu, listed in window.processes.items():
+            used = window.memory_used.get(gpu, UNREAD)
+            if used.value is None or listed.value is None:
+                return Reading(None, used.reason or listed.reason)
+            ours = [each for each in listed.value if each.pid in window.our_pids]
+            if any(each.memory_bytes is None for each in ours):
+                return Reading(None, "the driver does not tell memory by process")
+            others += int(used.value) - sum(each.memory_bytes or 0 for each in ours)
+        peak = max(peak or 0, others)
+    return Reading(None, NO_GPU) if peak is None else Reading(max(0, peak), samples=len(windows))
+
+
+def limited_share(samples: Sequence[GpuSample], gpus: Sequence[str], bits: int) -> Reading[float]:
+    """Share of looks in which one of these clock reasons held a GPU of the arm down."""
+    return mean_over_gpus(
+        samples,
+        gpus,
+        lambda sample: Reading(
+            None
+            if sample.clock_reason_bits.value is None
+            else float(bool(sample.clock_reason_bits.value & bits)),
+            sample.clock_reason_bits.reason,
+        ),
+    )
 
 
 def peak_device_memory_bytes(samples: Sequence[GpuSample], gpus: Sequence[str]) -> Reading[int]:
     """Peak memory in use on the arm's GPUs by anybody, the paused arm among them; summed."""
-    total = 0
+    total = looks = 0
     for gpu in gpus:
         readings = [sample.memory_used_bytes for sample in samples if sample.gpu == gpu]
         values = [reading.value for reading in readings if reading.value is not None]
         if not values:
             return Reading(None, readings[-1].reason if readings else TOO_SHORT)
         total += max(values)
-    return Reading(total)
+        looks += len(values)
+    return Reading(total, samples=looks)
 
 
 def notes(windows: Sequence[Window], samples: Sequence[GpuSample]) -> list[str]:
@@ -206,6 +263,7 @@ def notes(windows: Sequence[Window], samples: Sequence[GpuSample]) -> list[str]:
 def foreign_cpu_cores(windows: Sequence[Window]) -> Reading[float]:
     """Mean number of cores that processes of others kept busy while either arm ran."""
     foreign = seconds = 0.0
+    counted = 0
     for window in windows:
         begin, end = window.begin, window.end
         if not (begin.system and end.system and window.seconds > 0):
@@ -215,9 +273,11 @@ def foreign_cpu_cores(windows: Sequence[Window]) -> Reading[float]:
         busy = end.system.busy_s - begin.system.busy_s
         foreign += busy - (end.our_cpu_s - begin.our_cpu_s)
         seconds += window.seconds
+        counted += 1
     if seconds == 0:
         return Reading(None, "the system does not tell how busy its cores are")
-    return Reading(max(0.0, foreign / seconds))  # ticks are rounded: a little below 0 is 0
+    # ticks are rounded: a little below 0 is 0
+    return Reading(max(0.0, foreign / seconds), samples=counted)
 
 
 def foreign_gpu_processes(
@@ -227,7 +287,7 @@ def foreign_gpu_processes(
     readings = [reading for window in windows for reading in window.processes.values()]
     unread = next((reading.reason for reading in readings if reading.value is None), None)
     if unread is not None or not readings:
-        return Reading(None, unread or "it uses no NVIDIA GPU")
+        return Reading(None, unread or NO_GPU)
     if not pids_are_ours(windows):
         return Reading(None, "the driver lists none of our own processes: " + OTHER_NAMESPACE)
     seen: dict[tuple[str, int], int | None] = {}
@@ -237,7 +297,7 @@ def foreign_gpu_processes(
                 if process.pid not in window.our_pids:
                     known = (seen.get((gpu, process.pid)), process.memory_bytes)
                     seen[gpu, process.pid] = max((m for m in known if m is not None), default=None)
-    return Reading(seen)
+    return Reading(seen, samples=len(windows))
 
 
 def steal_share(windows: Sequence[Window]) -> Reading[float]:
@@ -250,7 +310,7 @@ def steal_share(windows: Sequence[Window]) -> Reading[float]:
             core_seconds += window.seconds * end.cores
     if core_seconds == 0:
         return Reading(None, "the system does not tell how busy its cores are")
-    return Reading(max(0.0, stolen / core_seconds))
+    return Reading(max(0.0, stolen / core_seconds), samples=len(windows))
 
 
 def _cpu_notes(windows: Sequence[Window]) -> list[str]:
@@ -309,7 +369,7 @@ def _means(
     samples: Sequence[GpuSample], gpus: Sequence[str], what: Callable[[GpuSample], Reading[float]]
 ) -> Reading[list[float]]:
     """One mean over time for each GPU, or the last reason of the first GPU that has none."""
-    means = []
+    means, looks = [], 0
     for gpu in gpus:
         readings = [what(sample) for sample in samples if sample.gpu == gpu]
         values = [reading.value for reading in readings if reading.value is not None]
@@ -317,4 +377,5 @@ def _means(
             reason = readings[-1].reason if readings else TOO_SHORT
             return Reading(None, reason)
         means.append(sum(values) / len(values))
-    return Reading(means) if means else Reading(None, "it uses no NVIDIA GPU")
+        looks += len(values)
+    return Reading(means, samples=looks) if means else Reading(None, NO_GPU)

@@ -58,8 +58,7 @@ class Gpm:
     def close(self) -> None:
         """Give the driver its buffers back; safe to call twice."""
         samples, self._samples = self._samples, Reading(None, "NVML was closed")
-        for sample in samples.value or ():
-            self._gpu.ask(lambda nvml, gpu, sample=sample: nvml.nvmlGpmSampleFree(sample))
+        self._gpu.ask(lambda nvml, gpu: [nvml.nvmlGpmSampleFree(s) for s in samples.value or ()])
 
     def _take(self, which: int) -> Reading[bool]:
         if self._samples.value is None:

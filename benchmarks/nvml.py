@@ -7,7 +7,7 @@ changed by CUDA_VISIBLE_DEVICES.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Generic, Self, TypeVar
 
@@ -28,6 +28,7 @@ CLOCK_REASONS = {
     0x400: "reliability limit",
 }
 THROTTLING = (0x004, 0x008, 0x020, 0x040, 0x080, 0x200, 0x400)
+POWER_LIMIT, THERMAL_LIMIT = 0x004 | 0x080, 0x020 | 0x040
 
 # Error numbers from nvml.h, in a reader's words.
 _REASONS = {
@@ -56,7 +57,7 @@ class Reading(Generic[T]):
 
     value: T | None
     reason: str | None = None
-    samples: int = 1
+    samples: int = field(default=1, compare=False)
 
 
 @dataclass(frozen=True)

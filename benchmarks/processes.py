@@ -1,4 +1,4 @@
-"""What a tree of processes has used: CPU seconds and memory; and what the whole system has used.
+"""What a tree of processes has used: CPU seconds, memory, disk; and what the whole system has used.
 
 Counters are cumulative, so that reading them costs nothing while something is being timed: read
 before, read after, subtract. Processes come and go while they are being read; one that vanished
@@ -17,17 +17,22 @@ from benchmarks.cpu import affinity_cores
 
 _GONE = (psutil.Error, OSError)
 
+LOADER_WORKER = "pt_data_worker"  # what torch names it, on Linux
 CPU_PARTS = ("user", "system", "children_user", "children_system")
 Core = TypeVar("Core")
 
 
 @dataclass(frozen=True, slots=True)
 class Process:
-    """Parent, process group (None: there are none) and CPU seconds with reaped children's."""
+    """Parent, process group (None: there are none) and CPU seconds with reaped children's.
+
+    A DataLoader worker's name is LOADER_WORKER.
+    """
 
     parent: int
     group: int | None
     cpu_s: float
+    name: str = ""
 
 
 Table = Mapping[int, Process]  # by pid
@@ -40,10 +45,13 @@ class Resident:
     PSS splits every shared page among those who map it, so a sum counts it once. What a fork
     server preloaded is shared with the other arm and with the server, hence an arm's PSS is less
     than it would be alone. RSS counts shared pages once per process: a sum is too high.
+    `shared_bytes` is the part in shared memory (/dev/shm, by which loader workers hand over
+    batches), or None where the system does not tell.
     """
 
     bytes: int
     kind: str
+    shared_bytes: int | None = None
 
 
 @dataclass(frozen=True)
@@ -100,23 +108,70 @@ def resident(pids: Iterable[int]) -> Resident | None:
     where no process could be read.
     """
     pids = tuple(pids)
-    by_kind: dict[str, list[int]] = {"pss": [], "rss": []}
+    pss, shared, rss = [], [], []
     for pid in pids:
         try:
-            by_kind["pss"].append(_pss_bytes(pid))
+            text = Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="ascii")
         except PermissionError:
             break
         except _GONE:
             continue
+        held = parse_rollup_bytes(text, "Pss")
+        if held is not None:  # else a zombie: its memory is gone
+            pss.append(held)
+            shared.append(parse_rollup_bytes(text, "Pss_Shmem"))
     else:
-        if by_kind["pss"]:
-            return Resident(sum(by_kind["pss"]), "pss")
+        if pss:
+            told = [each for each in shared if each is not None]
+            return Resident(sum(pss), "pss", sum(told) if len(told) == len(pss) else None)
     for pid in pids:
         try:
-            by_kind["rss"].append(int(psutil.Process(pid).memory_info().rss))
+            rss.append(int(psutil.Process(pid).memory_info().rss))
         except _GONE:
             continue
-    return Resident(sum(by_kind["rss"]), "rss") if by_kind["rss"] else None
+    return Resident(sum(rss), "rss") if rss else None
+
+
+def disk_read_bytes(pids: Iterable[int]) -> int | None:
+    """Bytes that these processes, and children they reaped, have had read from a disk so far.
+
+    What the page cache held already is not in it. None where no process tells.
+    """
+    told = []
+    for pid in pids:
+        try:
+            told.append(int(psutil.Process(pid).io_counters().read_bytes))
+        except (*_GONE, AttributeError):  # AttributeError: macOS counts none
+            continue
+    return sum(told) if told else None
+
+
+def cpu_pressure_s() -> float | None:
+    """Seconds since boot in which some runnable task of the machine waited for a core.
+
+    None where the kernel does not tell (Linux with pressure stall information does).
+    """
+    try:
+        return parse_pressure_s(Path("/proc/pressure/cpu").read_text(encoding="ascii"))
+    except OSError:
+        return None
+
+
+def parse_pressure_s(text: str) -> float | None:
+    """The total of the `some` line of a /proc/pressure file, which is in microseconds."""
+    for line in text.splitlines():
+        kind, _, values = line.partition(" ")
+        if kind == "some":
+            return int(values.rpartition("total=")[2]) / 1e6
+    return None
+
+
+def load_average() -> float | None:
+    """Tasks running or waiting to run, over the last minute and the whole machine."""
+    try:
+        return os.getloadavg()[0]
+    except (AttributeError, OSError):  # Windows
+        return None
 
 
 def system_cpu() -> SystemCpu | None:
@@ -135,21 +190,13 @@ def system_cpu() -> SystemCpu | None:
     return SystemCpu(busy, sum(getattr(core, "steal", 0.0) for core in cores), len(cores))
 
 
-def parse_pss_bytes(smaps_rollup: str) -> int | None:
-    """The `Pss:` line of smaps_rollup (kB) in bytes, or None where there is none."""
+def parse_rollup_bytes(smaps_rollup: str, field: str) -> int | None:
+    """A line of smaps_rollup (kB) in bytes, or None where there is none."""
     for line in smaps_rollup.splitlines():
         name, _, rest = line.partition(":")
-        if name == "Pss":
+        if name == field:
             return int(rest.split()[0]) * 1024
     return None
-
-
-def _pss_bytes(pid: int) -> int:
-    text = Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="ascii")
-    pss = parse_pss_bytes(text)
-    if pss is None:  # a zombie: its memory is gone
-        raise ProcessLookupError(pid)
-    return pss
 
 
 def _linux_snapshot() -> dict[int, Process]:
@@ -168,21 +215,24 @@ def _linux_snapshot() -> dict[int, Process]:
 
 def parse_stat(stat: bytes, tick_s: float) -> Process:
     """A line of /proc/PID/stat (see proc(5)); the name in it may hold blanks and brackets."""
-    fields = stat[stat.rindex(b")") + 2 :].split(None, 15)
+    opened, closed = stat.index(b"("), stat.rindex(b")")
+    name = stat[opened + 1 : closed].decode(errors="replace")
+    fields = stat[closed + 2 :].split(None, 15)
     ticks = sum(int(each) for each in fields[11:15])  # user, system, and both of reaped children
-    return Process(int(fields[1]), int(fields[2]), ticks * tick_s)
+    return Process(int(fields[1]), int(fields[2]), ticks * tick_s, name)
 
 
 def _portable_snapshot() -> dict[int, Process]:
     table = {}
-    for process in psutil.process_iter(["ppid", "cpu_times"]):
+    for process in psutil.process_iter(["ppid", "cpu_times", "name"]):
         times = process.info["cpu_times"]
         try:
             group = os.getpgid(process.pid) if hasattr(os, "getpgid") else None
         except OSError:
             group = None
         parts = (getattr(times, part, 0.0) for part in CPU_PARTS) if times else ()
-        table[process.pid] = Process(process.info["ppid"] or 0, group, sum(parts))
+        name = process.info["name"] or ""
+        table[process.pid] = Process(process.info["ppid"] or 0, group, sum(parts), name)
     return table
 
 

@@ -1,9 +1,10 @@
 """Telemetry beside the timed blocks: who used how much CPU, memory and GPU while which arm ran.
 
-Two arms are alive at once and take turns. CPU time, energy and memory come from counters read at
-the two edges of a run of blocks, which costs the blocks nothing. What a GPU tells only as of now
-(utilization, power, clocks) is sampled ten times a second by one thread of this process, each
-sample tagged with the arm that runs; without GPUs there is no thread and no driver is touched.
+Two arms are alive at once and take turns. CPU time, disk reads, energy, traffic, memory and the
+GPUs' performance counters are read at the two edges of a run, which costs the blocks nothing. What
+a GPU tells only as of now (utilization, power, clocks) is sampled ten times a second by one thread
+of this process, each sample tagged with the arm that runs; without GPUs there is no thread and no
+driver is touched.
 """
 
 import math
@@ -16,14 +17,17 @@ from types import TracebackType
 from typing import Any, Protocol, Self
 
 from benchmarks import attribution, processes
+from benchmarks.account import summarise
 from benchmarks.attribution import Edge, GpuSample, Window
-from benchmarks.nvml import Nvml, Reading
+from benchmarks.gpm import Gpm
+from benchmarks.nvml import Nvml, NvmlGpu, Reading, Traffic
 
 PERIOD_S = 0.1
 # Adding up a torch process's shared pages takes the kernel some 25 ms, each loader worker's
 # likewise: once in each start, when warm-up is over, and seldom after that.
 MEMORY_EVERY_S = 5.0
-GPU_KEYS = ("gpu_utilization_pct", "gpu_memory_used_bytes", "gpu_power_w", "energy_j_per_sample")
+# Without a counter, PCIe traffic takes the driver 40 ms to tell: in every tenth look only.
+PCIE_EVERY = 10
 
 
 class System(Protocol):
@@ -37,6 +41,15 @@ class System(Protocol):
 
     def system_cpu(self) -> processes.SystemCpu | None:
         """The whole system's CPU seconds so far."""
+
+    def disk_read_bytes(self, pids: frozenset[int], /) -> int | None:
+        """What they have had read from a disk so far."""
+
+    def cpu_pressure_s(self) -> float | None:
+        """Seconds so far in which some task waited for a core."""
+
+    def load_average(self) -> float | None:
+        """Over the last minute."""
 
 
 @dataclass(frozen=True)
@@ -88,6 +101,8 @@ class Telemetry:
         self._running: _Running | None = None
         self._windows: list[Window] = []
         self._samples: list[GpuSample] = []
+        self._gpms: dict[str, Gpm] = {}
+        self._looked = 0
         self._closing = threading.Event()
         self._sampler: threading.Thread | None = None
 
@@ -109,6 +124,8 @@ class Telemetry:
         if self._sampler is not None:
             self._sampler.join()
             self._sampler = None
+        for gpm in self._gpms.values():
+            gpm.close()
         if self._nvml is not None:
             self._nvml.close()
 
@@ -126,9 +143,11 @@ class Telemetry:
         """The next block is `arm`'s; a run that did not end is forgotten."""
         self._running = None
         trees = self._trees(arm)
-        system, energy_j = self._system.system_cpu(), self._energy_j(arm)
+        read = self._standing_counters(trees) | self._going_counters(arm)
+        for gpu in self._arms[arm].gpus:
+            self._gpm(gpu).begin()
         # The clock last here and first at the end: what reading costs stays outside.
-        self._running = _Running(arm, trees, self._edge(self._clock(), trees, system, energy_j))
+        self._running = _Running(arm, trees, Edge(at_s=self._clock(), **read))
 
     def run_ends(self, arm: str, samples: int) -> None:
         """`arm` has processed `samples` training samples since its run began."""
@@ -136,8 +155,9 @@ class Telemetry:
         running, self._running = self._running, None
         if running is None or running.arm != arm:
             return
-        energy_j, system = self._energy_j(arm), self._system.system_cpu()
         gpus = self._arms[arm].gpus
+        gpm = {gpu: self._gpm(gpu).end() for gpu in gpus}
+        read = self._going_counters(arm)
         # The GPUs' processes before the trees: one that just started must not look foreign.
         on_gpus = {gpu: self._gpu(gpu).processes() for gpu in gpus}
         trees = self._trees(arm)
@@ -147,11 +167,15 @@ class Telemetry:
                 gpus=gpus,
                 samples=samples,
                 begin=running.begin,
-                end=self._edge(at_s, trees, system, energy_j),
+                end=Edge(at_s=at_s, **read, **self._standing_counters(trees)),
                 resident=self._resident(arm, trees.arm, at_s),
                 arm_pids=running.trees.arm | trees.arm,
                 our_pids=running.trees.ours | trees.ours,
                 processes=on_gpus,
+                memory_used={gpu: self._gpu(gpu).memory_used_bytes() for gpu in gpus},
+                power_cap_w={gpu: self._gpu(gpu).power_cap_w() for gpu in gpus},
+                gpm=gpm,
+                load_average=self._system.load_average(),
             )
         )
 
@@ -159,7 +183,7 @@ class Telemetry:
         """What `arm` used, ready for a record: the record's telemetry fields and more.
 
         Unknown is None, and `reasons` says why, by field. `sources` says how a value was found,
-        `counts` from how many runs and looks.
+        `readings` from how many readings it was made, `counts` how many runs and looks there were.
         """
         return summarise(arm, self._windows, tuple(self._samples))
 
@@ -179,25 +203,32 @@ class Telemetry:
         self._memory_read_s[arm] = at_s
         return self._system.resident(pids)
 
-    def _energy_j(self, arm: str) -> dict[str, Reading[float]]:
-        return {gpu: self._gpu(gpu).energy_j() for gpu in self._arms[arm].gpus}
+    def _going_counters(self, arm: str) -> dict[str, Any]:
+        """The fields of an `Edge` that go on while the arm is paused: read next to the clock."""
+        gpus = {gpu: self._gpu(gpu) for gpu in self._arms[arm].gpus}
+        return {
+            "energy_j": {uuid: gpu.energy_j() for uuid, gpu in gpus.items()},
+            "pcie": {uuid: gpu.pcie_counter() for uuid, gpu in gpus.items()},
+            "nvlink": {uuid: gpu.nvlink_counter() for uuid, gpu in gpus.items()},
+            "system": self._system.system_cpu(),
+            "pressure_s": self._system.cpu_pressure_s(),
+        }
 
-    @staticmethod
-    def _edge(
-        at_s: float,
-        trees: _Trees,
-        system: processes.SystemCpu | None,
-        energy_j: dict[str, Reading[float]],
-    ) -> Edge:
-        return Edge(
-            at_s=at_s,
-            arm_cpu_s=processes.cpu_seconds(trees.table, trees.arm),
-            our_cpu_s=processes.cpu_seconds(trees.table, trees.ours),
-            system=system,
-            energy_j=energy_j,
-        )
+    def _standing_counters(self, trees: _Trees) -> dict[str, Any]:
+        """The fields of an `Edge` that stand still while the arm is paused."""
+        return {
+            "arm_cpu_s": processes.cpu_seconds(trees.table, trees.arm),
+            "our_cpu_s": processes.cpu_seconds(trees.table, trees.ours),
+            "arm_table": {pid: trees.table[pid] for pid in trees.arm},
+            "disk_read_bytes": self._system.disk_read_bytes(trees.arm),
+        }
 
-    def _gpu(self, uuid: str) -> Any:
+    def _gpm(self, uuid: str) -> Gpm:
+        if uuid not in self._gpms:
+            self._gpms[uuid] = Gpm(self._gpu(uuid))
+        return self._gpms[uuid]
+
+    def _gpu(self, uuid: str) -> NvmlGpu:
         assert self._nvml is not None, "arm_started opens the driver for an arm with GPUs"
         return self._nvml.gpu(uuid)
 
@@ -212,81 +243,26 @@ class Telemetry:
 
     def _look(self, running: _Running, uuid: str) -> GpuSample:
         gpu = self._gpu(uuid)
+        busy = gpu.utilization()
         return GpuSample(
             arm=running.arm,
             gpu=uuid,
             into_run_s=self._clock() - running.begin.at_s,
-            utilization_pct=gpu.utilization_pct(),
+            utilization_pct=Reading(busy.value.gpu_pct if busy.value else None, busy.reason),
+            memory_utilization_pct=Reading(
+                busy.value.memory_pct if busy.value else None, busy.reason
+            ),
             power_w=gpu.power_w(),
             memory_used_bytes=gpu.memory_used_bytes(),
             sm_clock_mhz=gpu.sm_clock_mhz(),
+            memory_clock_mhz=gpu.memory_clock_mhz(),
+            pcie_per_s=self._pcie_per_s(running, gpu),
             temperature_c=gpu.temperature_c(),
             clock_reason_bits=gpu.clock_reason_bits(),
         )
 
-
-def summarise(arm: str, windows: Sequence[Window], samples: Sequence[GpuSample]) -> dict[str, Any]:
-    """`Telemetry.summary` as a function of what was seen of both arms."""
-    own = [window for window in windows if window.arm == arm]
-    looks = [sample for sample in samples if sample.arm == arm]
-    late, settle_s = attribution.settled(looks)
-    sources: dict[str, Any] = {}
-    found: dict[str, Reading[Any]] = {"cpu_utilization_pct": attribution.cpu_utilization_pct(own)}
-    memory = attribution.peak_resident(own)
-    if memory.value is not None:
-        sources["resident_bytes"] = memory.value.kind
-    found |= {
-        "resident_bytes": _map(memory, lambda each: each.bytes),
-        "foreign_cpu_cores": attribution.foreign_cpu_cores(own),
-        "steal_share": attribution.steal_share(own),
-    }
-    gpus = own[-1].gpus if own else ()
-    if gpus:
-        energy = attribution.energy(own, late)
-        if energy.value is not None:
-            sources["gpu_power_w"] = sources["energy_j_per_sample"] = energy.value.source
-        sources["gpu_settle_s"] = settle_s
-        found |= {
-            "gpu_utilization_pct": attribution.mean_over_gpus(
-                late, gpus, lambda sample: sample.utilization_pct
-            ),
-            "gpu_memory_used_bytes": attribution.gpu_memory_bytes(
-                own, attribution.pids_are_ours(windows)
-            ),
-            "gpu_power_w": _map(energy, lambda each: each.joules / each.seconds),
-            "energy_j_per_sample": _map(
-                energy, lambda each: each.joules / each.samples if each.samples else None
-            ),
-            "gpu_sm_clock_mhz": attribution.mean_over_gpus(
-                late, gpus, lambda sample: sample.sm_clock_mhz
-            ),
-            "gpu_temperature_c": attribution.mean_over_gpus(
-                late, gpus, lambda sample: sample.temperature_c
-            ),
-            "foreign_gpu_processes": _map(attribution.foreign_gpu_processes(windows), len),
-            "gpu_device_memory_used_bytes": attribution.peak_device_memory_bytes(looks, gpus),
-        }
-    else:
-        found |= dict.fromkeys(GPU_KEYS, Reading(None, "it uses no NVIDIA GPU"))
-    if not own:
-        found = dict.fromkeys(found, Reading(None, "none of its runs was measured"))
-    return {
-        **{name: reading.value for name, reading in found.items()},
-        "counts": {
-            "runs": len(own),
-            "samples": sum(window.samples for window in own),
-            "gpu_looks": len(looks),
-            "gpu_looks_settled": len(late),
-        },
-        "sources": sources,
-        "reasons": {
-            name: reading.reason for name, reading in found.items() if reading.value is None
-        },
-    }
-
-
-def _map(reading: Reading[Any], change: Callable[[Any], Any]) -> Reading[Any]:
-    if reading.value is None:
-        return reading
-    value = change(reading.value)
-    return Reading(value, None if value is not None else "no sample was processed")
+    def _pcie_per_s(self, running: _Running, gpu: NvmlGpu) -> Reading[Traffic] | None:
+        """Now and then, and only where the driver has no counter."""
+        self._looked += 1
+        counted = running.begin.pcie[gpu.uuid].value is not None
+        return None if counted or self._looked % PCIE_EVERY != 1 else gpu.pcie_per_s()

@@ -2,13 +2,16 @@
  *
  * Only what benchmarks/nvml.py asks is here, with the symbols and layouts that pynvml's wrappers
  * use. A "gpu" handle is a pointer into `devices`. Scenarios: two, mig, unsupported, denied, lost,
- * old, foreign, container, throttled, no_driver, broken_counter.
+ * old, foreign, container, throttled, no_driver, broken_counter, hopper (GPM, NVLink and PCIe
+ * counters, which the others lack), half_hopper (GPM without its NVLink metrics), over_cap (power
+ * above the cap), narrow (PCIe counters of 32 bits).
  */
 #include <stdlib.h>
 #include <string.h>
 
 enum { OK = 0, INVALID = 2, UNSUPPORTED = 3, DENIED = 4, NOT_FOUND = 6, SMALL = 7, UNLOADED = 9,
        LOST = 15 };
+enum { UNSIGNED_INT = 1, UNSIGNED_LONG_LONG = 3 };
 typedef unsigned long long u64;
 typedef struct { const char *uuid; int index; int mig; u64 energy_mj; int asked; } device;
 typedef struct { u64 total, free, used; } memory_v1;
@@ -16,6 +19,12 @@ typedef struct { unsigned version; u64 total, reserved, free, used; } memory_v2;
 typedef struct { unsigned gpu, memory; } utilization;
 typedef struct { unsigned pid; u64 used; unsigned gpu_instance, compute_instance; } process;
 typedef struct { unsigned version, sensor; int temperature; } temperature_v1;
+typedef union { double number; unsigned narrow; u64 wide; } value;
+typedef struct { unsigned field, scope; long long at, latency; int type, code; value value; } field;
+typedef struct { unsigned version, supported; } gpm_support;
+typedef struct { int at; } gpm_sample;
+typedef struct { unsigned id; int code; double value; const char *info[3]; } gpm_metric;
+typedef struct { unsigned version, count; gpm_sample *first, *last; gpm_metric metrics[]; } gpm_get;
 
 static device devices[] = {
     {"GPU-bbbbbbbb-0000-0000-0000-000000000001", 0, 0, 5000000, 0},
@@ -90,7 +99,7 @@ int nvmlDeviceGetPowerUsage(device *gpu, unsigned *milliwatts) {
     int bad = state(gpu);
     if (bad) return bad;
     if (gpu->mig) return INVALID;
-    *milliwatts = gpu->index ? 300500 : 100000;
+    *milliwatts = is("over_cap") ? 380000 : gpu->index ? 300500 : 100000;
     return OK;
 }
 
@@ -104,7 +113,7 @@ int nvmlDeviceGetEnforcedPowerLimit(device *gpu, unsigned *milliwatts) {
 int nvmlDeviceGetClockInfo(device *gpu, unsigned type, unsigned *mhz) {
     int bad = state(gpu);
     if (bad) return bad;
-    *mhz = type == 1 ? 1410 : 99; /* 1 is the SM clock */
+    *mhz = type == 1 ? 1410 : type == 2 ? 2619 : 99; /* 1 is the SM clock, 2 the memory's */
     return OK;
 }
 
@@ -125,7 +134,14 @@ int nvmlDeviceGetMemoryInfo(device *gpu, memory_v1 *out) {
 int nvmlDeviceGetCurrentClocksThrottleReasons(device *gpu, u64 *bits) {
     int bad = state(gpu);
     if (bad) return bad;
-    *bits = is("throttled") ? 0x44 : 0x1;
+    *bits = is("throttled") ? 0x44 : is("over_cap") ? 0x4 : 0x1;
+    return OK;
+}
+
+int nvmlDeviceGetPcieThroughput(device *gpu, unsigned counter, unsigned *kilobytes_per_s) {
+    int bad = state(gpu);
+    if (bad) return bad;
+    *kilobytes_per_s = counter ? 7000 : 3000; /* 0 is sent, 1 received */
     return OK;
 }
 
@@ -155,6 +171,52 @@ int nvmlDeviceGetTotalEnergyConsumption(device *gpu, u64 *millijoules) {
     if (gpu->mig) return UNSUPPORTED;
     gpu->energy_mj += is("broken_counter") ? -1000 : 20000;
     *millijoules = gpu->energy_mj;
+    return OK;
+}
+
+/* Every reading finds that a MB more was sent and 2 MB more received; NVLinks in KiB. */
+int nvmlDeviceGetFieldValues(device *gpu, int count, field *out) {
+    static u64 asked;
+    int bad = state(gpu);
+    if (bad) return bad;
+    asked++;
+    for (int i = 0; i < count; i++) {
+        int pcie = out[i].field == 197 || out[i].field == 198;
+        int nvlink = (out[i].field == 138 || out[i].field == 139) && out[i].scope == ~0u;
+        int there = is("hopper") || is("half_hopper") || (pcie && is("narrow"));
+        out[i].code = there && (pcie || nvlink) ? OK : UNSUPPORTED;
+        out[i].type = is("narrow") ? UNSIGNED_INT : UNSIGNED_LONG_LONG;
+        out[i].value.wide = asked * (i + 1) * (pcie ? 1000000 : 1024);
+    }
+    return OK;
+}
+
+int nvmlGpmQueryDeviceSupport(device *gpu, gpm_support *out) {
+    int bad = state(gpu);
+    if (bad) return bad;
+    out->supported = is("hopper") || is("half_hopper");
+    return OK;
+}
+
+int nvmlGpmSampleAlloc(gpm_sample **out) { return (*out = calloc(1, sizeof **out)) ? OK : 20; }
+int nvmlGpmSampleFree(gpm_sample *sample) { free(sample); return OK; }
+
+int nvmlGpmSampleGet(device *gpu, gpm_sample *out) {
+    static int now;
+    int bad = state(gpu);
+    if (bad) return bad;
+    out->at = ++now;
+    return OK;
+}
+
+/* Percentages are 10 plus the metric's number, rates as many MiB/s as its number. */
+int nvmlGpmMetricsGet(gpm_get *get) {
+    if (get->version != 1 || get->last->at <= get->first->at) return INVALID;
+    for (unsigned i = 0; i < get->count; i++) {
+        gpm_metric *metric = &get->metrics[i];
+        metric->code = is("half_hopper") && metric->id >= 60 ? UNSUPPORTED : OK;
+        metric->value = metric->id < 20 ? 10.0 + metric->id : metric->id;
+    }
     return OK;
 }
 

@@ -9,10 +9,12 @@ from tests.benchmarks.nvml_stand_in import FIRST, MIG, SECOND, play
 
 READ_ALL = """
 from benchmarks.nvml import Nvml
-QUESTIONS = ("utilization_pct", "memory_used_bytes", "power_w", "power_cap_w", "energy_j",
-             "sm_clock_mhz", "temperature_c", "clock_reasons", "processes")
+QUESTIONS = ("utilization", "memory_used_bytes", "power_w", "power_cap_w", "energy_j",
+             "sm_clock_mhz", "memory_clock_mhz", "temperature_c", "clock_reasons", "processes")
 def read(gpu):
     found = {name: getattr(gpu, name)() for name in QUESTIONS}
+    busy = found["utilization"]
+    found["utilization"] = type(busy)(busy.value and vars(busy.value), busy.reason)
     found["processes"] = type(found["processes"])(
         found["processes"].value and [vars(each) for each in found["processes"].value],
         found["processes"].reason)
@@ -30,18 +32,19 @@ def read(scenario: str, uuid: str, **environ: str) -> dict[str, Any]:
 def test_a_gpu_is_found_by_uuid_whatever_its_index() -> None:
     found = read("two", SECOND, NVML_OWN_PID="77")
     assert {name: value for name, (value, _) in found.items()} == {
-        "utilization_pct": 90.0,
+        "utilization": {"gpu_pct": 90.0, "memory_pct": 11.0},
         "memory_used_bytes": 2 << 30,  # without the GiB that the driver keeps for itself
         "power_w": 300.5,
         "power_cap_w": 350.0,
         "energy_j": 9020.0,
         "sm_clock_mhz": 1410.0,
+        "memory_clock_mhz": 2619.0,
         "temperature_c": 62.0,
         "clock_reasons": ["idle"],
         "processes": [{"pid": 77, "memory_bytes": 2 << 30}],
     }
     assert all(reason is None for _, reason in found.values())
-    assert read("two", FIRST)["utilization_pct"][0] == 40.0
+    assert read("two", FIRST)["utilization"][0]["gpu_pct"] == 40.0
 
 
 def test_a_uuid_as_torch_gives_it_opens_the_same_gpu() -> None:
@@ -76,7 +79,7 @@ def test_an_old_driver_answers_what_it_can() -> None:
 
 def test_a_mig_instance_says_that_it_is_one() -> None:
     found = read("mig", MIG)
-    for name in ("utilization_pct", "power_w", "energy_j"):
+    for name in ("utilization", "power_w", "energy_j"):
         assert found[name] == [None, "not reported for a MIG instance"]
     assert found["memory_used_bytes"][0] == 2 << 30
 
@@ -93,6 +96,38 @@ with Nvml() as nvml:
     assert looks == [300.5, 300.5, 300.5, None, None, None]
     assert reason == "the GPU is lost (it fell off the bus)"
     assert well == 100.0
+
+
+LINKS = """
+from benchmarks.nvml import Nvml
+with Nvml() as nvml:
+    gpu = nvml.gpu(SECOND)
+    looks = [gpu.pcie_counter(), gpu.pcie_counter(), gpu.nvlink_counter(), gpu.pcie_per_s()]
+    answer = [[look.value and vars(look.value), look.reason] for look in looks]
+"""
+
+
+def test_traffic_is_counted_in_bytes_each_way() -> None:
+    first, second, nvlink, looked = (value for value, _ in play("hopper", LINKS))
+    assert second["sent_bytes"] - first["sent_bytes"] == 1_000_000
+    assert second["received_bytes"] - first["received_bytes"] == 2_000_000
+    assert nvlink["received_bytes"] == 2 * nvlink["sent_bytes"] == 2 * 3 * 2**20  # told in KiB
+    assert looked == {"sent_bytes": 3e6, "received_bytes": 7e6}
+
+
+@pytest.mark.parametrize(
+    ("scenario", "reason"),
+    [
+        ("two", "not supported by this GPU or driver"),
+        ("narrow", "this driver's counter is too narrow"),
+        ("old", "this driver is too old to report it"),
+    ],
+)
+def test_without_a_counter_of_bytes_there_is_no_traffic(scenario: str, reason: str) -> None:
+    counted, _, nvlink, looked = play(scenario, LINKS)
+    assert counted == [None, reason]
+    assert nvlink[0] is None  # no NVLink here
+    assert looked[0] == {"sent_bytes": 3e6, "received_bytes": 7e6}
 
 
 def test_a_foreign_process_is_listed_with_its_memory_unknown() -> None:

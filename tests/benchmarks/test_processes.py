@@ -11,8 +11,12 @@ import pytest
 from benchmarks.processes import (
     Process,
     _portable_snapshot,
+    cpu_pressure_s,
     cpu_seconds,
-    parse_pss_bytes,
+    disk_read_bytes,
+    load_average,
+    parse_pressure_s,
+    parse_rollup_bytes,
     parse_stat,
     resident,
     snapshot,
@@ -87,7 +91,7 @@ def test_a_tree_is_the_leader_its_descendants_and_its_group() -> None:
 
 def test_a_stat_line_may_hold_any_name() -> None:
     line = b"42 (a) b) (c) S 7 8 8 0 -1 4194304 1 2 3 4 100 20 30 5 20 0 1 0 99 1 1"
-    assert parse_stat(line, tick_s=0.01) == Process(7, 8, 1.55)
+    assert parse_stat(line, tick_s=0.01) == Process(7, 8, 1.55, "a) b) (c")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no process groups")
@@ -141,11 +145,46 @@ def test_the_vanished_are_left_out() -> None:
     assert with_own.bytes > 0
 
 
-def test_pss_is_read_in_bytes() -> None:
-    assert (
-        parse_pss_bytes("00-ff ---p [rollup]\nRss: 12 kB\nPss:   3 kB\nPss_Dirty: 1 kB\n") == 3072
+def test_memory_is_read_in_bytes() -> None:
+    text = "00-ff ---p [rollup]\nRss: 12 kB\nPss:   3 kB\nPss_Shmem: 1 kB\n"
+    assert parse_rollup_bytes(text, "Pss") == 3072
+    assert parse_rollup_bytes(text, "Pss_Shmem") == 1024
+    assert parse_rollup_bytes("", "Pss") is None
+
+
+def test_shared_memory_is_told_apart(started: Callable[[str], int]) -> None:
+    if sys.platform != "linux":
+        pytest.skip("smaps_rollup is Linux's")
+    held = 16 << 20
+    leader = started(
+        f"import mmap, time\nheld = mmap.mmap(-1, {held})\nheld.write(b'x' * {held})\n"
+        "print('ready', flush=True)\ntime.sleep(60)"
     )
-    assert parse_pss_bytes("") is None
+    memory = resident([leader])
+    assert memory is not None
+    assert memory.shared_bytes is not None
+    assert memory.bytes > memory.shared_bytes >= held
+
+
+def test_pressure_is_read_in_seconds() -> None:
+    text = "some avg10=1.00 avg60=0.50 avg300=0.10 total=2500000\nfull avg10=0.00 total=7\n"
+    assert parse_pressure_s(text) == 2.5
+    assert parse_pressure_s("") is None
+    first, second = cpu_pressure_s(), cpu_pressure_s()
+    assert (first is None) == (second is None)
+    assert first is None or second is None or second >= first > 0
+
+
+def test_the_load_average_is_of_the_whole_machine() -> None:
+    seen = load_average()
+    assert seen is None or seen >= 0
+
+
+def test_disk_reads_never_fall_and_are_none_for_the_vanished() -> None:
+    first, second = disk_read_bytes([os.getpid()]), disk_read_bytes([os.getpid()])
+    assert (first is None) == (second is None)
+    assert first is None or second is None or second >= first >= 0
+    assert disk_read_bytes([]) is None
 
 
 def test_the_systems_cpu_time_grows_and_holds_ours() -> None:

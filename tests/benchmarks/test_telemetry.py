@@ -50,6 +50,8 @@ class MadeUp:
         self.now_s = 0.0
         self.cpu_s = {1: 0.0, 100: 0.0, 101: 0.0, 200: 0.0, 999: 0.0}
         self.steal_s = 0.0
+        self.pressure_s: float | None = 0.0
+        self.read_bytes = {100: 0, 200: 0}
         self.memory = {100: 10, 101: 5, 200: 7}
 
     def clock(self) -> float:
@@ -63,13 +65,26 @@ class MadeUp:
 
     def snapshot(self) -> Table:
         parents = {1: 0, 100: 1, 101: 100, 200: 1, 999: 0}
-        return {pid: Process(parents[pid], pid, self.cpu_s[pid]) for pid in parents}
+        names = {101: "pt_data_worker"}
+        return {
+            pid: Process(parents[pid], pid, self.cpu_s[pid], names.get(pid, "python"))
+            for pid in parents
+        }
 
     def resident(self, pids: frozenset[int]) -> Resident | None:
-        return Resident(sum(self.memory.get(pid, 0) for pid in pids), "pss")
+        return Resident(sum(self.memory.get(pid, 0) for pid in pids), "pss", 3)
 
     def system_cpu(self) -> SystemCpu | None:
         return SystemCpu(sum(self.cpu_s.values()), self.steal_s, 4)
+
+    def disk_read_bytes(self, pids: frozenset[int]) -> int | None:
+        return sum(self.read_bytes.get(pid, 0) for pid in pids)
+
+    def cpu_pressure_s(self) -> float | None:
+        return self.pressure_s
+
+    def load_average(self) -> float | None:
+        return 2.5
 
 
 @pytest.fixture
@@ -100,6 +115,38 @@ def test_each_arm_is_given_what_it_used_in_its_own_turns(machine: MadeUp) -> Non
     assert baseline["counts"]["runs"] == 2
     assert baseline["counts"]["samples"] == 128
     assert telemetry.notes() == []
+
+
+def test_an_arms_processes_its_disk_and_the_run_queue_are_accounted_for(machine: MadeUp) -> None:
+    telemetry = watching(machine)
+    for _ in range(2):
+        telemetry.run_begins("baseline")
+        machine.step(2, {100: 1.0, 101: 0.25})
+        machine.read_bytes[100] += 4_000_000
+        machine.pressure_s = (machine.pressure_s or 0.0) + 0.5
+        telemetry.run_ends("baseline", 1)
+        machine.read_bytes[100] += 9_000_000  # between the runs nobody counts
+    seen = telemetry.summary("baseline")
+    assert seen["cpu_by_process_pct"] == pytest.approx({"training0": 100.0, "worker0": 25.0})
+    assert seen["disk_read_bytes_per_s"] == pytest.approx(2_000_000)
+    assert seen["cpu_pressure_share"] == pytest.approx(0.25)
+    assert seen["load_average"] == 2.5
+    assert seen["cpu_cores"] == 4
+    assert seen["shared_memory_bytes"] == 3
+    assert seen["readings"]["cpu_pressure_share"] == seen["readings"]["cpu_utilization_pct"] == 2
+    assert seen["readings"]["resident_bytes"] == 1
+
+
+def test_a_kernel_without_pressure_information_says_so(machine: MadeUp) -> None:
+    machine.pressure_s = None
+    telemetry = watching(machine)
+    telemetry.run_begins("baseline")
+    machine.step(1, {100: 1.0})
+    telemetry.run_ends("baseline", 1)
+    seen = telemetry.summary("baseline")
+    assert seen["cpu_pressure_share"] is None
+    assert "pressure" in seen["reasons"]["cpu_pressure_share"]
+    assert "cpu_pressure_share" not in seen["readings"]
 
 
 def test_the_other_arm_and_the_suite_itself_are_not_foreign(machine: MadeUp) -> None:
@@ -240,6 +287,46 @@ def test_a_driver_without_energy_counter_gives_power_times_time() -> None:
     candidate = play("old", TWO_ARMS)[0]["candidate"]
     assert candidate["gpu_power_w"] == 300.5
     assert candidate["sources"]["gpu_power_w"] == "mean power x time"
+
+
+def test_the_inside_of_the_gpu_is_known_where_it_counts() -> None:
+    candidate = play("hopper", TWO_ARMS)[0]["candidate"]
+    assert candidate["gpu_sm_active_pct"] == 12.0  # the stand-in's: 10 and the metric's number
+    assert candidate["gpu_occupancy_pct"] == 13.0
+    assert candidate["gpu_tensor_active_pct"] == 15.0
+    assert candidate["gpu_dram_active_pct"] == 20.0
+    assert candidate["gpu_pcie_received_bytes_per_s"] == 21 * 2**20
+    assert candidate["gpu_nvlink_sent_bytes_per_s"] == 61 * 2**20
+    assert candidate["sources"]["gpu_nvlink_sent_bytes_per_s"] == "GPM"
+    assert candidate["readings"]["gpu_sm_active_pct"] == 2
+    assert candidate["gpu_memory_clock_mhz"] == 2619.0
+    assert candidate["gpu_memory_utilization_pct"] == 11.0
+    assert candidate["gpu_memory_others_bytes"] == 0
+
+
+def test_a_link_that_gpm_leaves_out_is_counted_by_the_driver() -> None:
+    candidate = play("half_hopper", TWO_ARMS)[0]["candidate"]
+    assert candidate["sources"]["gpu_nvlink_sent_bytes_per_s"] == "driver"
+    assert candidate["gpu_nvlink_received_bytes_per_s"] == pytest.approx(
+        2 * candidate["gpu_nvlink_sent_bytes_per_s"]
+    )
+
+
+def test_a_gpu_without_gpm_and_nvlink_has_reasons_and_its_pcie_is_looked_at() -> None:
+    candidate = play("two", TWO_ARMS)[0]["candidate"]
+    for name in ("gpu_sm_active_pct", "gpu_dram_active_pct", "gpu_nvlink_sent_bytes_per_s"):
+        assert candidate[name] is None
+        assert candidate["reasons"][name] == "not supported by this GPU or driver"
+    assert candidate["gpu_pcie_sent_bytes_per_s"] == 3e6
+    assert candidate["gpu_pcie_received_bytes_per_s"] == 7e6
+
+
+def test_power_above_the_cap_is_a_limit() -> None:
+    candidate = play("over_cap", TWO_ARMS)[0]["candidate"]
+    assert candidate["gpu_power_cap_w"] == 350.0
+    assert candidate["gpu_power_limited_share"] == 1.0
+    assert candidate["gpu_thermal_limited_share"] == 0.0
+    assert play("two", TWO_ARMS)[0]["candidate"]["gpu_power_limited_share"] == 0.0
 
 
 def test_throttling_is_said() -> None:
