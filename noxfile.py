@@ -53,15 +53,22 @@ def interpreter(session: nox.Session, requirements: tuple[str, ...]) -> str:
                 "install them, or leave out --no-venv and nox installs into .venv"
             )
         return sys.executable
-    scripts = ROOT / ".venv" / ("Scripts" if os.name == "nt" else "bin")
-    python = shutil.which("python", path=str(scripts))
+    python = python_of_venv()
     if python is None:
-        session.run(sys.executable, "-m", "virtualenv", "--quiet", str(ROOT / ".venv"), external=True)
-        python = str(scripts / "python")
+        session.run(
+            sys.executable, "-m", "virtualenv", "--quiet", str(ROOT / ".venv"), external=True
+        )
+        python = python_of_venv() or session.error(".venv was made without a Python in it")
     if lacking := missing(python, requirements):
         session.log(f"installing into .venv: {', '.join(lacking)}")
         session.run(*installer(session, python), "install", *lacking, external=True)
     return python
+
+
+def python_of_venv() -> str | None:
+    """Path of .venv's Python, None where there is no .venv yet."""
+    scripts = ROOT / ".venv" / ("Scripts" if os.name == "nt" else "bin")
+    return shutil.which("python", path=str(scripts))
 
 
 def installer(session: nox.Session, python: str) -> list[str]:
@@ -79,6 +86,14 @@ def bench(session: nox.Session) -> None:
     """Measure what fits this machine; arguments after -- go to pytest."""
     python = interpreter(session, SUITE)
     session.run(python, "-m", "pytest", "benchmarks", *session.posargs, external=True)
+
+
+@nox.session
+def doctor(session: nox.Session) -> None:
+    """Say what this machine can train with, and what to mend; installs nothing."""
+    bare = session._runner.global_config.force_venv_backend == "none"
+    python = sys.executable if bare else python_of_venv() or sys.executable
+    session.run(python, "-m", "benchmarks", "doctor", external=True)
 
 
 @nox.session

@@ -6,12 +6,15 @@ import sys
 from collections.abc import Sequence
 
 from benchmarks.commands import COMMANDS
-from benchmarks.suite import FAULTS_BEFORE_MEASURING
 
 USAGE_ERROR = 2
 
 
-def parser() -> argparse.ArgumentParser:
+def parser(words: Sequence[str]) -> argparse.ArgumentParser:
+    """Knows all commands, and the options of those that `words` name.
+
+    The others stay unloaded: the doctor runs where packages that they import are missing.
+    """
     whole = argparse.ArgumentParser(
         prog="python -m benchmarks",
         description="The suite's own commands; the cells themselves run with `nox -s bench`.",
@@ -21,19 +24,27 @@ def parser() -> argparse.ArgumentParser:
     for name in COMMANDS:
         module = importlib.import_module(f"benchmarks.commands.{name}")
         command = commands.add_parser(name, help=module.HELP, description=module.HELP)
-        module.configure(command)
+        if name in words:
+            module.configure(command)
         command.set_defaults(run=module.run)
     return whole
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    arguments = parser().parse_args(words)
+    words = sys.argv[1:] if words is None else words
+    arguments = parser(words).parse_args(words)
     try:
         code: int = arguments.run(arguments)
-    except FAULTS_BEFORE_MEASURING as error:
+    except _faults() as error:  # asked for only when something was raised
         print(f"python -m benchmarks: {error}", file=sys.stderr)
         return USAGE_ERROR
     return code
+
+
+def _faults() -> tuple[type[Exception], ...]:
+    from benchmarks.suite import FAULTS_BEFORE_MEASURING
+
+    return FAULTS_BEFORE_MEASURING
 
 
 if __name__ == "__main__":

@@ -12,8 +12,6 @@ import subprocess
 from collections.abc import Callable, Iterable
 from pathlib import Path, PurePosixPath
 
-import psutil
-
 # Flags that decide which kernels PyTorch's CPU libraries choose, as Linux and macOS spell them.
 ISA_FLAGS = (
     *("avx", "avx2", "fma", "f16c", "avx_vnni", "avx512f", "avx512_vnni", "avx512_bf16"),
@@ -102,6 +100,10 @@ def known_flags(flags: Iterable[str]) -> tuple[str, ...]:
 
 def memory_bytes() -> int:
     """Physical memory of the machine, in bytes."""
+    if hasattr(os, "sysconf"):  # not on Windows; elsewhere this file needs no package at all
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    import psutil
+
     return int(psutil.virtual_memory().total)
 
 
