@@ -50,7 +50,7 @@ class Screen:
         self._budget_left_s = budget_left_s
         self._expectation = Expectation(total)
         self._bar = Progress(
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", markup=False),  # a case id has brackets
             BarColumn(bar_width=20),
             MofNCompleteColumn(),
             TextColumn("{task.fields[times]}"),
