@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import tempfile
 import time
@@ -12,11 +13,12 @@ from typing import Any, Self
 
 from benchmarks.channel import Channel, ChannelClosed, Door, Message
 from benchmarks.launcher import Job, Launcher, Process
-from benchmarks.reaper import Reaper, kill_arm
+from benchmarks.reaper import Reaper, is_gone, kill_arm
 
 CAN_PAUSE = os.name == "posix"
 LOG_LINES = 20  # of what a failed arm said, kept in the record
 AGENT_NOTICES_S = 5.0  # a rank's death shows first as a closed channel, then as the leader's end
+GROUP_ENDS_S = 1.0  # for children of a killed leader; longer only where nobody collects zombies
 
 
 class ArmFault(Exception):
@@ -206,8 +208,8 @@ def end(process: Process, reaper: Reaper, folder: Path) -> None:
     """Kill the arm's processes, wait until they are gone, and remove its folder."""
     kill_arm(process.pid)
     wait_for_end(process, 10.0)
+    deadline = time.monotonic() + GROUP_ENDS_S
+    while not is_gone(process.pid) and time.monotonic() < deadline:
+        time.sleep(0.005)
     reaper.forget(process.pid)
-    for name in ("log", "fault.json"):
-        (folder / name).unlink(missing_ok=True)
-    if folder.exists():
-        folder.rmdir()
+    shutil.rmtree(folder, ignore_errors=True)

@@ -9,8 +9,11 @@ is no training, only its data is made.
 """
 
 import json
+import multiprocessing.util
 import os
 import sys
+import tempfile
+import time
 import traceback
 from datetime import timedelta
 from pathlib import Path
@@ -22,6 +25,7 @@ from torch import nn
 
 import workloads
 from benchmarks.breakdown import break_down
+from benchmarks.arm import describe_status
 from benchmarks.channel import Channel, ChannelClosed
 from benchmarks.evidence import gpu_uuids, read_back
 from benchmarks.marks import marks_for
@@ -32,12 +36,14 @@ Job = dict[str, Any]
 Order = dict[str, Any]
 SETTLED = 0.05  # relative change between warm-up blocks
 WARM_UP_BLOCK_S = 0.1
+AGENT_NOTICES_S = 0.5  # it looks every 0.1 s: a rank that a signal ended is found before the others
 PATIENCE = timedelta(days=1)  # ranks wait for orders as long as it takes: limits are pytest's
 
 
 def run_arm(job: Job) -> int:
     """The leader: this process itself for one rank, else torch's elastic agent over the ranks."""
     redirect_output(job["log"])
+    keep_sockets_in(Path(job["log"]).parent)
     if job.get("task") == "prepare":
         return make_data(job)
     world = Setting.from_dict(job["setting"]).world_size
@@ -58,6 +64,19 @@ def make_data(job: Job) -> int:
     return 0
 
 
+def keep_sockets_in(folder: Path) -> None:
+    """Where loader workers hand over batches: a killed arm's must go with its other files.
+
+    Not by TMPDIR, where compilers keep what later arms are to find. A socket's path has 104 bytes
+    at most, and its name and folder below this one take 32.
+    """
+    if len(os.fsencode(folder)) > 70:
+        return
+    usual, tempfile.tempdir = tempfile.tempdir, str(folder)
+    multiprocessing.util.get_temp_dir()  # made now, kept by this process and its children
+    tempfile.tempdir = usual
+
+
 def redirect_output(path: str) -> None:
     log = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     for stream in (1, 2):
@@ -67,6 +86,8 @@ def redirect_output(path: str) -> None:
 
 def launch_ranks(job: Job, world: int) -> None:
     """As torchrun does it, without its second import of torch: the ranks are forked from here."""
+    from torch.distributed.elastic.multiprocessing import DefaultLogsSpecs
+    from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
     from torch.distributed.launcher.api import LaunchConfig, elastic_launch
 
     os.environ["PYTORCH_NVML_BASED_CUDA_CHECK"] = "1"  # the agent asks for GPUs before it forks
@@ -80,8 +101,15 @@ def launch_ranks(job: Job, world: int) -> None:
         start_method="fork" if sys.platform == "linux" else "spawn",
         max_restarts=0,
         shutdown_timeout=1,
+        logs_specs=DefaultLogsSpecs(log_dir=str(Path(job["fault"]).parent)),
     )
-    elastic_launch(config, run_rank)(job)
+    try:
+        elastic_launch(config, run_rank)(job)
+    except ChildFailedError as error:
+        rank, failure = error.get_first_failure()
+        if failure.exitcode < 0:  # it could not say so itself; others only noticed that it is gone
+            tell(Path(job["fault"]), "failed", describe_status(failure.exitcode), rank)
+        raise
 
 
 def run_rank(job: Job) -> int:
@@ -92,6 +120,8 @@ def run_rank(job: Job) -> int:
         return 1  # pytest is gone, there is nobody to tell
     except BaseException as error:
         record_fault(Path(job["fault"]), error)
+        if Place.from_variables().world > 1:
+            time.sleep(AGENT_NOTICES_S)
         raise
 
 
@@ -251,13 +281,15 @@ def record_fault(path: Path, error: BaseException) -> None:
     said = str(error).strip().splitlines() or ["no message"]
     ours = isinstance(error, workloads.WorkloadError)  # says all there is to say
     reason = said[0] if ours else f"{type(error).__name__}: {said[0]}"
-    try:
-        with path.open("x") as file:
-            json.dump(
-                {"outcome": outcome, "reason": reason, "rank": Place.from_variables().rank}, file
-            )
-    except FileExistsError:
-        pass
+    if not path.exists():
+        tell(path, outcome, reason, Place.from_variables().rank)
+
+
+def tell(path: Path, outcome: str, reason: str, rank: int) -> None:
+    """Leave a fault for pytest to find, whole or not at all."""
+    beside = path.with_suffix(f".{os.getpid()}")
+    beside.write_text(json.dumps({"outcome": outcome, "reason": reason, "rank": rank}))
+    beside.replace(path)
 
 
 def ran_out_of_memory(error: BaseException) -> bool:

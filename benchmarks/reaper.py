@@ -29,6 +29,17 @@ def kill_arm(leader: int) -> None:
         process.kill()
 
 
+def is_gone(leader: int) -> bool:
+    """Whether no process of the leader's group is left; one not yet collected counts as left."""
+    if os.name != "posix":
+        return not psutil.pid_exists(leader)
+    try:
+        os.killpg(leader, 0)
+    except (ProcessLookupError, PermissionError):  # macOS may not signal zombies
+        return True
+    return False
+
+
 class Reaper:
     """pytest's side: says which arms to kill if pytest dies."""
 

@@ -108,7 +108,7 @@ def workload(
     scale: str = "tiny",
 ) -> Workload:
     parts = {"fault": fault, "at_step": at_step, "rank": rank}
-    items = {"fault": in_worker, "at": 8 * BATCH}
+    items = {"fault": in_worker, "at": 2 * BATCH}
     scales = {
         scale: Scale(batch=BATCH, learning_rate=0.01, model=parts, data=items),
         "full": Scale(batch=BATCH, learning_rate=0.01, model=parts, data=items),
