@@ -113,6 +113,12 @@ class Record:
     cpu_utilization_pct: float | None = None  # of the process tree; 100 = one core
     baseline_cpu_utilization_pct: float | None = None
 
+    # Where the time goes
+    attribution: dict[str, Any] | None = None  # of the candidate: data_s, ..., in seconds a step
+    flops_per_step: float | None = None  # forward and backward, all ranks together
+    mfu: float | None = None  # 0 to 1, of the devices' dense peak for the dtype
+    diagnosis: str | None = None  # one sentence: what binds the candidate, what to try
+
     # Whether it may be believed
     losses: list[float] = field(default_factory=list)  # the candidate's first ones
     baseline_losses: list[float] = field(default_factory=list)

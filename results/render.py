@@ -47,6 +47,8 @@ def _section(table: Table) -> str:
         parts.append(f"<sub>{legend}</sub>")
     if table.notes:
         parts.append("\n".join(f"- † {escape(note)}" for note in table.notes))
+    if table.diagnoses:
+        parts.append("What binds:\n\n" + "\n".join(f"- {escape(d)}" for d in table.diagnoses))
     if table.not_measured:
         parts.append(_grid(NOT_MEASURED, [_entry(entry) for entry in table.not_measured]))
     parts.append(f"**{escape(table.advice)}**")
@@ -167,6 +169,8 @@ def _parts(table: Table, width: int) -> "list[RenderableType]":
         parts.append(Text(" · ".join(map(one_line, legend)), style="dim"))
     if table.notes:
         parts.append(Text("\n".join(f"† {one_line(note)}" for note in table.notes), "yellow"))
+    if table.diagnoses:
+        parts.append(Text("\n".join(f"◦ {one_line(said)}" for said in table.diagnoses)))
     if table.not_measured:
         entries = [_entry(entry) for entry in table.not_measured]
         parts.append(_rich_grid(NOT_MEASURED, entries, width))

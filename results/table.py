@@ -32,6 +32,7 @@ class Table:
     rows: tuple[tuple[str, ...], ...]
     legend: tuple[str, ...]  # what holds for the whole table; a column's is in its heading
     notes: tuple[str, ...]  # what the † of a row means
+    diagnoses: tuple[str, ...]  # what binds a row, one line for all rows of one answer
     not_measured: tuple[NotMeasured, ...]
     advice: str
 
@@ -105,8 +106,24 @@ def _table(
             for record in ordered
             for remark in wording.remarks(record)
         ),
+        diagnoses=diagnoses(ordered),
         not_measured=not_measured(records),
         advice=advice(records),
+    )
+
+
+def diagnoses(records: Sequence[Record]) -> tuple[str, ...]:
+    """Which settings are bound by what, in the rows' order; undiagnosed ones are left out."""
+    devices = len({record.setting.get("device") for record in records}) > 1
+    found: dict[str, list[str]] = {}
+    for record in records:
+        if record.diagnosis is not None:
+            name = wording.label(record)
+            if devices:
+                name = f"{record.setting.get('device')}: {name}"
+            found.setdefault(record.diagnosis, []).append(name)
+    return tuple(
+        f"{wording.listed(list(dict.fromkeys(names)))} – {said}" for said, names in found.items()
     )
 
 
