@@ -35,6 +35,11 @@ class Plan:
     limit_s: float = 90.0
 
 
+CPU_PLAN = Plan()
+# contexts and kernels take seconds to load, and NVML averages utilization over up to one
+ACCELERATOR_PLAN = Plan(block_s=1.0, warm_up_s=2.0, first_step_s=60.0, limit_s=180.0)
+
+
 @dataclass(frozen=True)
 class Block:
     """A timed block and its place in the experiment."""

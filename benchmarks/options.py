@@ -1,19 +1,21 @@
 """The options of a run: read once, checked before anything is measured."""
 
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from benchmarks.experiment import Plan
+from benchmarks.experiment import ACCELERATOR_PLAN, CPU_PLAN, Plan
 from workloads import CATALOG, SCALES
 
 DEVICES = ("cpu", "cuda", "mps", "xpu")
 TIERS = ("quick", "full")
 CACHE = Path.home() / ".cache" / "training-acceleration-benchmarks"
 UNITS_S = {"s": 1.0, "m": 60.0, "h": 3600.0}
-QUICK_BUDGET_S = 470.0  # with start and tables, eight minutes
+ATTRIBUTE = ("none", "best", "all")
+PROFILE = ("torch", "nsys")
+QUICK_BUDGET_S = 430.0  # with start, attribution and tables, eight minutes
 QUICK_BUDGET_ON_ACCELERATOR_S = 1200.0
 
 
@@ -31,12 +33,18 @@ class Options:
     scale: str | None
     tier: str | None
     budget_s: float | None
-    plan: Plan
+    plan: Mapping[str, float]  # what the user asked for; `plan_on` has the rest
+    attribute: str
+    profile: str | None
     images: Path | None
     text: Path | None
     cache: Path
     runs: Path
     resume: str | None
+
+    def plan_on(self, device: str) -> Plan:
+        """How much to measure there, unless the user says otherwise."""
+        return replace(CPU_PLAN if device == "cpu" else ACCELERATOR_PLAN, **self.plan)  # type: ignore[arg-type]
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON for environment.json."""
@@ -64,10 +72,23 @@ HELP: dict[str, dict[str, Any]] = {
         "help": "end by then, as 90s, 5m or 1h; cells that no longer fit are recorded not_run "
         "(default: just under 8m for the quick tier on a CPU, 20m on an accelerator, else none)"
     },
-    "--cell-limit": {"help": "bound of one cell, as 90s (default) or 5m"},
+    "--cell-limit": {
+        "help": f"bound of one cell, as 90s or 5m (default: {CPU_PLAN.limit_s:.0f}s, "
+        f"on an accelerator {ACCELERATOR_PLAN.limit_s:.0f}s)"
+    },
     "--starts": {"help": f"fresh starts of both arms per cell (default: {Plan.starts})"},
     "--pairs": {"help": f"pairs of blocks per start (default: {Plan.pairs})"},
-    "--block-seconds": {"help": f"length of a timed block (default: {Plan.block_s})"},
+    "--block-seconds": {
+        "help": f"length of a timed block (default: {CPU_PLAN.block_s}, on an accelerator "
+        f"{ACCELERATOR_PLAN.block_s})"
+    },
+    "--attribute": {
+        "help": "where a step's time goes, in steps of its own: all cells, best (the plain and the "
+        "best cell of each workload), or none (default; nox -s bench asks for best)"
+    },
+    "--profile": {
+        "help": "torch: a trace per cell that Perfetto opens; nsys: a report of Nsight Systems"
+    },
     "--images": {"help": "your own images: a folder with one folder per class (ImageFolder)"},
     "--text": {"help": "your own text file, read as bytes"},
     "--cache": {"help": f"where generated data is kept (default: {CACHE})"},
@@ -85,12 +106,12 @@ def read(raw: Callable[[str], Any], default_runs: Path) -> Options:
         OptionError: the first that is wrong.
     """
     named = _list(raw("--workload"))
-    plan = Plan(
-        starts=_count("--starts", raw("--starts"), Plan.starts),
-        pairs=_count("--pairs", raw("--pairs"), Plan.pairs),
-        block_s=_positive("--block-seconds", raw("--block-seconds"), Plan.block_s),
-        limit_s=_duration("--cell-limit", raw("--cell-limit")) or Plan.limit_s,
-    )
+    plan = {
+        "starts": _count("--starts", raw("--starts")),
+        "pairs": _count("--pairs", raw("--pairs")),
+        "block_s": _positive("--block-seconds", raw("--block-seconds")),
+        "limit_s": _duration("--cell-limit", raw("--cell-limit")),
+    }
     return Options(
         workloads=tuple(_workload(name) for name in named) or tuple(CATALOG),
         named=bool(named),
@@ -99,7 +120,9 @@ def read(raw: Callable[[str], Any], default_runs: Path) -> Options:
         scale=_one_of("--scale", raw("--scale"), SCALES) if raw("--scale") else None,
         tier=_one_of("--tier", raw("--tier"), TIERS) if raw("--tier") else None,
         budget_s=_duration("--budget", raw("--budget")),
-        plan=plan,
+        plan={name: value for name, value in plan.items() if value is not None},
+        attribute=_one_of("--attribute", raw("--attribute") or ATTRIBUTE[0], ATTRIBUTE),
+        profile=_one_of("--profile", raw("--profile"), PROFILE) if raw("--profile") else None,
         images=_image_folder(raw("--images")),
         text=_readable_file("--text", raw("--text")),
         cache=Path(raw("--cache") or CACHE).expanduser().absolute(),
@@ -170,17 +193,19 @@ def _duration(option: str, raw: str | None) -> float | None:
     return seconds
 
 
-def _count(option: str, raw: str | None, default: int) -> int:
+def _count(option: str, raw: str | None) -> int | None:
     if raw is None:
-        return default
+        return None
     if not raw.isdecimal() or int(raw) < 1:
         raise OptionError(f"{option} {raw}: want a whole number from 1 up")
     return int(raw)
 
 
-def _positive(option: str, raw: str | None, default: float) -> float:
+def _positive(option: str, raw: str | None) -> float | None:
+    if raw is None:
+        return None
     try:
-        value = default if raw is None else float(raw)
+        value = float(raw)
     except ValueError:
         value = -1.0
     if not 0 < value < float("inf"):

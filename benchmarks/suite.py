@@ -61,8 +61,8 @@ class Suite:
         for workload, scale in sorted(
             {(c.workload, self.scale_of(c)) for c in cells if self._possible(c)}
         ):
-            prepare(self._launcher, self._reaper, self._job(workload, scale))
-        described = environment.describe(self.hardware, self.options.to_dict())
+            prepare(self._launcher, self._reaper, self._job(workload, scale, Setting()))
+        described = environment.describe(self.hardware, self._resolved())
         if self.options.resume is None:
             self.run = RunFolder.create(self.options.runs, described)
         else:
@@ -85,11 +85,23 @@ class Suite:
         return self._clock() - self._began
 
     def budget_left_s(self) -> float:
-        budget_s = self.options.budget_s
-        if budget_s is None and self._quick:
-            on_cpu = self.hardware.accelerator is None
-            budget_s = QUICK_BUDGET_S if on_cpu else QUICK_BUDGET_ON_ACCELERATOR_S
-        return float("inf") if budget_s is None else budget_s - self.elapsed_s()
+        return self._budget_s() - self.elapsed_s()
+
+    def _budget_s(self) -> float:
+        if self.options.budget_s is not None:
+            return self.options.budget_s
+        if not self._quick:
+            return float("inf")
+        on_cpu = self.hardware.accelerator is None
+        return QUICK_BUDGET_S if on_cpu else QUICK_BUDGET_ON_ACCELERATOR_S
+
+    def _resolved(self) -> dict[str, Any]:
+        """The options with what was chosen for the user."""
+        budget_s = self._budget_s()
+        return self.options.to_dict() | {
+            "tier": "quick" if self._quick else "full",
+            "budget_s": None if budget_s == float("inf") else budget_s,
+        }
 
     def scale_of(self, cell: Cell) -> str:
         if self.options.scale:
@@ -118,10 +130,12 @@ class Suite:
         left_s = self.budget_left_s()
         if left_s < WORTH_STARTING_S:
             return unmeasured(context, "not_run", "the budget was spent; --budget gives more")
+        plan = self.options.plan_on(cell.device)
+        patience_s = max(axis.first_step_s for axis in cell.changed or cell.axes)
         plan = replace(
-            self.options.plan,
-            limit_s=min(self.options.plan.limit_s, left_s),
-            first_step_s=max(axis.first_step_s for axis in cell.changed or cell.axes),
+            plan,
+            limit_s=min(plan.limit_s, left_s),
+            first_step_s=max(plan.first_step_s, patience_s),
         )
         return self._experiment(context, plan)
 
@@ -159,19 +173,19 @@ class Suite:
     def _possible(self, cell: Cell) -> bool:
         return cell.impossible(self.hardware) is None
 
-    def _job(self, workload: str, scale: str, setting: Setting | None = None) -> dict[str, Any]:
+    def _job(self, workload: str, scale: str, setting: Setting) -> dict[str, Any]:
         """What an arm is to do: see `rank.py`."""
         options = self.options
         return {
             "workload": workload,
             "scale": scale,
-            "setting": (setting or Setting()).to_dict(),
+            "setting": setting.to_dict(),
             "cache": str(options.cache),
             "images": str(options.images) if options.images else None,
             "text": str(options.text) if options.text else None,
             "cores": self.hardware.usable_cores,
             "seed": SEED,
-            "warm_up_s": options.plan.warm_up_s,
+            "warm_up_s": options.plan_on(setting.device).warm_up_s,
         }
 
 

@@ -37,7 +37,7 @@ def test_without_options_the_machine_decides() -> None:
     chosen = options()
     assert chosen.workloads == tuple(CATALOG)
     assert not chosen.named
-    assert chosen.plan == Plan()
+    assert chosen.plan_on("cpu") == Plan()
     assert chosen.cache == CACHE
     assert chosen.runs == Path("results/runs").absolute()
     undecided = (chosen.devices, chosen.scale, chosen.tier, chosen.budget_s, chosen.resume)
@@ -48,7 +48,7 @@ def test_options_are_strict_json_for_the_environment() -> None:
     described = options(budget="5m", device="cpu", workload=["gpt2"]).to_dict()
     seen = json.loads(json.dumps(described, allow_nan=False))
     assert seen["budget_s"] == 300
-    assert seen["plan"]["starts"] == Plan.starts
+    assert seen["plan"] == {}
     assert seen["workloads"] == ["gpt2"]
 
 
@@ -110,7 +110,7 @@ def test_a_choice_that_there_is_not_is_refused_with_those_that_there_are(
 )
 def test_durations(raw: str, seconds: float) -> None:
     assert options(budget=raw).budget_s == pytest.approx(seconds)
-    assert options(cell_limit=raw).plan.limit_s == pytest.approx(seconds)
+    assert options(cell_limit=raw).plan_on("cpu").limit_s == pytest.approx(seconds)
 
 
 @pytest.mark.parametrize("raw", ["", "90", "5 m", "-5m", "0s", "m", "5x", "1e3s", "9" * 400 + "s"])
@@ -119,7 +119,7 @@ def test_what_is_no_duration_is_refused(raw: str) -> None:
 
 
 def test_the_plan_is_tuned_by_starts_pairs_and_block_seconds() -> None:
-    plan = options(starts="8", pairs="2", block_seconds="0.25").plan
+    plan = options(starts="8", pairs="2", block_seconds="0.25").plan_on("cuda")
     assert (plan.starts, plan.pairs, plan.block_s) == (8, 2, 0.25)
 
 
