@@ -79,12 +79,12 @@ def open_files() -> tuple[int, int] | None:
 
 def container(root: Path, environ: Mapping[str, str]) -> str | None:
     """The kind of container around this process, or None where none is recognised."""
-    if "KUBERNETES_SERVICE_HOST" in environ:
+    if environ.get("KUBERNETES_SERVICE_HOST"):
         return "kubernetes"
     for mark, kind in ((".dockerenv", "docker"), ("run/.containerenv", "podman")):
         if (root / mark).exists():
             return kind
-    return environ.get("container")  # systemd-nspawn, lxc and podman set it
+    return environ.get("container") or None  # systemd-nspawn, lxc and podman set it
 
 
 def _or_very_many(limit: int) -> int:

@@ -96,9 +96,7 @@ def too_new_or_too_old(facts: Facts) -> Finding | None:
     if not without:
         return None
     capability = max(gpu.capability for gpu in without if gpu.capability)
-    newer = not any(has_kernels((arch,), (99, 9)) for arch in torch.arch_list) and all(
-        capability > _built(arch) for arch in torch.arch_list
-    )
+    newer = all(capability > _built(arch) for arch in torch.arch_list)
     return Finding(
         Level.WARN if torch.accelerator else Level.MEND,
         f"this PyTorch holds no kernels for {', '.join(sorted({gpu.name for gpu in without}))}",

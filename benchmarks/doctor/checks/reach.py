@@ -20,7 +20,7 @@ def container_without_gpus(facts: Facts) -> Finding | None:
     return Finding(
         Level.MEND,
         f"this {kind} container was started without GPUs",
-        f"{_sign(facts)}, but there is no /dev/nvidia0 in here",
+        f"{_sign(facts)}, but no GPU has a node (/dev/nvidia0, ...) in here",
         START_WITH_GPUS.get(kind, IN_ANOTHER),
     )
 

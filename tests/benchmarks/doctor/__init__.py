@@ -1,0 +1,1 @@
+"""The doctor, each cause of trouble made true."""
