@@ -24,11 +24,13 @@ import torch
 from torch import nn
 
 import workloads
-from benchmarks.breakdown import break_down
+from benchmarks import flops
 from benchmarks.arm import describe_status
+from benchmarks.breakdown import break_down
 from benchmarks.channel import Channel, ChannelClosed
 from benchmarks.evidence import gpu_uuids, read_back
 from benchmarks.marks import marks_for
+from benchmarks.profiling import profile_nsys, profile_torch
 from benchmarks.setting import Setting
 from benchmarks.training import Place, Training
 
@@ -221,6 +223,15 @@ class Orders:
                 return {"evidence": evidence | {"loader_workers": min(workers)}}
             case "break_down":
                 return {"breakdown": break_down(self.training, order["steps"])}
+            case "count_flops":
+                return self._count_flops()
+            case "profile":
+                return {
+                    "top": profile_torch(self.training, order["steps"], self._own(order["trace"]))
+                }
+            case "profile_nsys":
+                profile_nsys(self.training, order["steps"])
+                return {"top": []}
             case "leave":
                 return {"left": True}
         raise ValueError(f"no such order: {order}")
@@ -265,6 +276,23 @@ class Orders:
             handle.remove()
         self.compute_dtype = seen[-1] if seen else None
         return {"blocks": [block]}
+
+    def _count_flops(self) -> dict[str, Any]:
+        """FLOPs of a step, of all ranks and replicas together: each does one batch of the scale."""
+        training = self.training
+        inputs, targets = training.to_device(next(training.batches))
+        share = slice(len(inputs) // training.replicas)
+        one = flops.count(
+            training.module, training.loss, training.autocast, inputs[share], targets[share]
+        )
+        devices = training.place.world * training.replicas
+        total = None if one.per_step is None else one.per_step * devices
+        return {"per_step": total, "reason": one.reason, "devices": devices}
+
+    def _own(self, trace: str) -> Path:
+        """Rank 0 writes where it was told to, the others beside it."""
+        rank = self.training.place.rank
+        return Path(trace) if rank == 0 else Path(trace).with_suffix(f".rank{rank}.json")
 
     def _gather(self, values: list[Any]) -> list[Any]:
         if self.training.place.world == 1:

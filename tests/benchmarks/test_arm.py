@@ -1,4 +1,4 @@
-"""Arms with real processes: what they report, how they are paused, and how each way to fail shows."""
+"""Arms with real processes: what they report, how they pause, and how each way to fail shows."""
 
 import os
 import re

@@ -23,7 +23,7 @@ from benchmarks.launcher import (
     Process,
 )
 from benchmarks.reaper import kill_arm
-from tests.benchmarks.live import FAULTY, HERE, comes_true, job, marked
+from tests.benchmarks.live import FAULTY, HERE, MARK, comes_true, job, marked
 
 ON_LINUX = pytest.mark.skipif(sys.platform != "linux", reason="the fork server is for Linux")
 STEPS = 3
@@ -147,14 +147,14 @@ def test_the_server_ends_when_its_owner_is_killed() -> None:
         ],
         stdout=subprocess.PIPE,
         cwd=HERE.parent.parent,
-        env={**os.environ, "LAUNCHER_TEST": str(os.getpid())},
+        env={**os.environ, MARK: f"launcher-{os.getpid()}"},
     )
     assert owner.stdout is not None
     server = psutil.Process(int(owner.stdout.readline()))
     owner.kill()
     owner.communicate()
     assert comes_true(lambda: not server.is_running())
-    assert not marked("LAUNCHER_TEST", str(os.getpid()))
+    assert not marked(f"launcher-{os.getpid()}")
 
 
 def test_a_door_opens_to_the_token_only() -> None:
