@@ -26,6 +26,7 @@ class Machine:
     """Runs arms, at most one at a time, and notes down all that they were told.
 
     speeds: by arm. drift: every timed block takes e to the drift longer than the one before.
+    slowed: (arm, start) -> how many times longer its steps take in that start.
     raises: (arm, what it is told, start) -> what goes wrong then.
     """
 
@@ -39,6 +40,7 @@ class Machine:
     evidence: dict[str, dict[str, Any]] = field(
         default_factory=lambda: {BASELINE: {}, CANDIDATE: {}}
     )
+    slowed: dict[tuple[str, int], float] = field(default_factory=dict)
     raises: dict[tuple[str, str, int], BaseException] = field(default_factory=dict)
     drift: Callable[[int], float] = lambda block: 1.0
     now_s: float = 0.0
@@ -86,6 +88,7 @@ class MadeUpArm:
         self.name = name
         self.start = start
         self.pid = 1000 + len(machine.arms)
+        self.step_s = machine.speeds[name].step_s * machine.slowed.get((name, start), 1.0)
         self.state = "new"
         self.runs: list[tuple[int, int, int]] = []  # drain, steps, blocks
         machine.arms.append(self)
@@ -120,16 +123,16 @@ class MadeUpArm:
     def warm(self, timeout_s: float) -> float:
         speed = self._works("warm")
         self.machine.wait(speed.warm_up_s, timeout_s)
-        return speed.step_s
+        return self.step_s
 
     def run(self, drain: int, steps: int, blocks: int, timeout_s: float) -> list[TimedBlock]:
-        step_s = self._works("run").step_s
+        self._works("run")
         self.runs.append((drain, steps, blocks))
-        self.machine.now_s += drain * step_s
-        return [self._block(steps, step_s) for _ in range(blocks)]
+        self.machine.now_s += drain * self.step_s
+        return [self._block(steps) for _ in range(blocks)]
 
-    def _block(self, steps: int, step_s: float) -> TimedBlock:
-        step_s *= self.machine.drift(self.machine.timed_blocks)
+    def _block(self, steps: int) -> TimedBlock:
+        step_s = self.step_s * self.machine.drift(self.machine.timed_blocks)
         self.machine.timed_blocks += 1
         self.machine.now_s += steps * step_s
         units = steps * self.machine.units_per_step[self.name]

@@ -120,15 +120,8 @@ def test_a_block_has_the_steps_that_fill_its_time(step_s: float, steps: int) -> 
 
 def test_all_starts_measure_blocks_of_the_same_number_of_steps() -> None:
     made = machine()
-    experiment = made.experiment(starts=2)
-
-    def slower_each_time(name: str, timeout_s: float) -> object:
-        arm = launch(name, timeout_s)
-        made.speeds[name] = Speed(step_s=0.05 * (1 + arm.start))
-        return arm
-
-    launch, experiment._launch = made.launch, slower_each_time  # type: ignore[assignment]
-    blocks = experiment.run().blocks
+    made.slowed = {(A, 1): 2.0, (B, 1): 2.0}
+    blocks = made.experiment(starts=2).run().blocks
     assert {block.timed.steps for block in blocks} == {10}
 
 
@@ -212,6 +205,13 @@ def test_a_candidate_that_is_no_worse_than_half_gets_all_its_starts(step_s: floa
     measurement = machine(candidate=Speed(step_s=step_s)).experiment(starts=4).run()
     assert len(measurement.log_ratios) == 4
     assert measurement.stopped is None
+
+
+def test_half_as_fast_in_one_of_two_starts_is_not_enough() -> None:
+    made = machine()
+    made.slowed = {(B, 0): 3.0}
+    measurement = made.experiment(starts=4).run()
+    assert measurement.log_ratios == pytest.approx([-math.log(3), 0, 0, 0])
 
 
 def test_a_plan_of_two_starts_that_were_done_was_not_cut_short() -> None:
