@@ -85,7 +85,9 @@ def installer(session: nox.Session, python: str) -> list[str]:
 def bench(session: nox.Session) -> None:
     """Measure what fits this machine; arguments after -- go to pytest."""
     python = interpreter(session, SUITE)
-    session.run(python, "-m", "pytest", "benchmarks", *session.posargs, external=True)
+    session.run(
+        python, "-m", "pytest", "benchmarks", "--attribute", "best", *session.posargs, external=True
+    )
 
 
 @nox.session

@@ -115,6 +115,10 @@ class Arm:
         ]
         return evidence
 
+    def look(self, order: Message, timeout_s: float) -> Message:
+        """Have the ranks look at themselves: an order of `rank.Orders`, and its answer."""
+        return self._ask(order, timeout_s, f"did not {order['do']}")
+
     def pause(self) -> None:
         """Stop every process, loader workers included: none takes CPU time from the other arm."""
         if CAN_PAUSE:

@@ -185,7 +185,7 @@ def _telemetry(
 ) -> dict[str, Any]:
     """Named fields of the candidate's and the baseline's summary; the rest as it is.
 
-    Peak memory is torch's own figure where there is an allocator to ask, else resident memory.
+    Peak memory is torch's own figure: null on a CPU, whose allocator keeps none.
     """
     fields: dict[str, Any] = {"telemetry": {arm: dict(found) for arm, found in telemetry.items()}}
     for name in SHARED_FIELDS:
@@ -195,9 +195,8 @@ def _telemetry(
         fields[name] = telemetry[CANDIDATE].get(name)
     for arm, prefix in ((CANDIDATE, ""), (BASELINE, "baseline_")):
         told = [evidence["peak_memory_bytes"] for evidence in measurement.evidence[arm]]
-        peaks = [peak for peak in told if peak is not None]
-        fields[f"{prefix}peak_memory_bytes"] = (
-            max(peaks) if peaks else telemetry[arm].get("resident_bytes")
+        fields[f"{prefix}peak_memory_bytes"] = max(
+            (peak for peak in told if peak is not None), default=None
         )
     reserved = [evidence["peak_reserved_bytes"] for evidence in measurement.evidence[CANDIDATE]]
     fields["peak_reserved_bytes"] = max((r for r in reserved if r is not None), default=None)

@@ -48,6 +48,8 @@ def pytest_configure(config: pytest.Config) -> None:
         pytest.exit(str(error), USAGE)
     config.stash[OPTIONS] = chosen
     config.option.benchmark_quiet = True  # its table of absolute times is not ours
+    if config.option.verbose == 0:
+        config.option.verbose = -1  # the run has lines of its own
     seen = glance()
     devices = chosen.devices or default_devices(seen.devices)
     config.stash[SCOPE] = Scope(chosen.workloads, devices, seen, chosen.named)
@@ -111,7 +113,17 @@ def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, objec
         config.stash[SUITE], config.stash[SCREEN] = suite, screen
         screen.say(f"run {suite.run.path.name}, {len(session.items)} cells")
         with screen:
-            return (yield)
+            result = yield
+        look_inside(suite, screen, session.items)
+        return result
+
+
+def look_inside(suite: Suite, screen: Screen, items: list[pytest.Item]) -> None:
+    """After the last cell: where the time goes in those that the options name."""
+    cells = {item.name: cell_of(item) for item in items}
+    for record in suite.worth_a_look([r for r in suite.run.records() if r.cell in cells]):
+        screen.say(f"looking inside {record.cell}")
+        suite.look_inside(record, cells[record.cell])
 
 
 @pytest.fixture

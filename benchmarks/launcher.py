@@ -9,6 +9,7 @@ import os
 import select
 import subprocess
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -55,15 +56,16 @@ def launcher_for(environment: Environment) -> Launcher:
 
 
 class FreshInterpreter:
-    """Starts each arm in an interpreter of its own."""
+    """Starts each arm in an interpreter of its own; `prefix` is a command that runs it."""
 
-    def __init__(self, environment: Environment) -> None:
+    def __init__(self, environment: Environment, prefix: Sequence[str] = ()) -> None:
         self._environment = environment
+        self._prefix = prefix
 
     def start(self, job: Job) -> Process:
         return _Child(
             subprocess.Popen(
-                [self._environment.python, "-m", "benchmarks.rank", json.dumps(job)],
+                [*self._prefix, self._environment.python, "-m", "benchmarks.rank", json.dumps(job)],
                 env=self._environment.process_variables(),
                 stdin=subprocess.DEVNULL,
                 process_group=0 if os.name == "posix" else None,

@@ -1,6 +1,7 @@
 """The options of a run: read once, checked before anything is measured."""
 
 import re
+import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -122,13 +123,23 @@ def read(raw: Callable[[str], Any], default_runs: Path) -> Options:
         budget_s=_duration("--budget", raw("--budget")),
         plan={name: value for name, value in plan.items() if value is not None},
         attribute=_one_of("--attribute", raw("--attribute") or ATTRIBUTE[0], ATTRIBUTE),
-        profile=_one_of("--profile", raw("--profile"), PROFILE) if raw("--profile") else None,
+        profile=_profiler(raw("--profile")),
         images=_image_folder(raw("--images")),
         text=_readable_file("--text", raw("--text")),
         cache=Path(raw("--cache") or CACHE).expanduser().absolute(),
         runs=Path(raw("--runs") or default_runs).absolute(),
         resume=raw("--resume"),
     )
+
+
+def _profiler(raw: str | None) -> str | None:
+    if raw is None:
+        return None
+    if _one_of("--profile", raw, PROFILE) == "nsys" and not shutil.which("nsys"):
+        raise OptionError(
+            "--profile nsys: no nsys on the PATH; install Nsight Systems, or use torch"
+        )
+    return raw
 
 
 def _list(raw: str | Sequence[str] | None) -> list[str]:

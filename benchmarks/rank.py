@@ -1,7 +1,7 @@
 """What runs inside an arm: its leader, its ranks, and the clock that times their blocks.
 
 Rank 0 takes orders from pytest and passes them on to the other ranks, so that all of them do the
-same steps. Only here is anything timed, and never across a message.
+same steps. Only in a rank is anything timed, and never across a message.
 
 A job is JSON: workload, scale, setting, cache, images, text (as in `Source`), cores, seed,
 warm_up_s, port and token (where rank 0 reports), log and fault (paths). With task "prepare" there
@@ -17,25 +17,18 @@ import time
 import traceback
 from datetime import timedelta
 from pathlib import Path
-from time import perf_counter
 from typing import Any
 
 import torch
-from torch import nn
 
 import workloads
-from benchmarks import flops
 from benchmarks.arm import describe_status
-from benchmarks.breakdown import break_down
 from benchmarks.channel import Channel, ChannelClosed
-from benchmarks.evidence import gpu_uuids, read_back
-from benchmarks.marks import marks_for
-from benchmarks.profiling import profile_nsys, profile_torch
+from benchmarks.orders import Orders
 from benchmarks.setting import Setting
 from benchmarks.training import Place, Training
 
 Job = dict[str, Any]
-Order = dict[str, Any]
 SETTLED = 0.05  # relative change between warm-up blocks
 WARM_UP_BLOCK_S = 0.1
 AGENT_NOTICES_S = 0.5  # it looks every 0.1 s: a rank that a signal ended is found before the others
@@ -150,7 +143,7 @@ def _run_rank(job: Job) -> int:
     return 0
 
 
-def lead(channel: Channel, orders: "Orders", unit: str, warm_up_s: float) -> None:
+def lead(channel: Channel, orders: Orders, unit: str, warm_up_s: float) -> None:
     """Rank 0: the first step, warm-up, then whatever pytest orders."""
     training = orders.training
     first = orders.give({"do": "run", "drain": 0, "steps": 1, "blocks": 1})
@@ -173,7 +166,7 @@ def lead(channel: Channel, orders: "Orders", unit: str, warm_up_s: float) -> Non
             return
 
 
-def warm_up(orders: "Orders", limit_s: float) -> float:
+def warm_up(orders: Orders, limit_s: float) -> float:
     """Steps until two short blocks in a row take the same time; the last one's seconds a step."""
     block = orders.give({"do": "watch_dtype"})["blocks"][0]
     spent, step_s = block["seconds"], block["seconds"]
@@ -185,121 +178,6 @@ def warm_up(orders: "Orders", limit_s: float) -> float:
         if abs(step_s / before - 1) < SETTLED:
             break
     return float(step_s)
-
-
-class Orders:
-    """Carries out orders, on all ranks alike."""
-
-    def __init__(self, training: Training) -> None:
-        self.training = training
-        self.compute_dtype: str | None = None
-
-    def give(self, order: Order) -> dict[str, Any]:
-        """Rank 0: to the other ranks, and here."""
-        if self.training.place.world > 1:
-            torch.distributed.broadcast_object_list([order], src=0, device=torch.device("cpu"))
-        return self._carry_out(order)
-
-    def follow(self) -> None:
-        """Any other rank: until rank 0 says to leave."""
-        while True:
-            box: list[Any] = [None]
-            torch.distributed.broadcast_object_list(box, src=0, device=torch.device("cpu"))
-            self._carry_out(box[0])
-            if box[0]["do"] == "leave":
-                return
-
-    def _carry_out(self, order: Order) -> dict[str, Any]:
-        match order["do"]:
-            case "run":
-                return {"blocks": self._run(order["drain"], order["steps"], order["blocks"])}
-            case "watch_dtype":
-                return self._watch_dtype()
-            case "name_gpus":
-                return {"gpus": sorted(set(self._gather(gpu_uuids(self.training))))}
-            case "read_back":
-                evidence = read_back(self.training) | {"compute_dtype": self.compute_dtype}
-                workers = self._gather([evidence["loader_workers"]])
-                return {"evidence": evidence | {"loader_workers": min(workers)}}
-            case "break_down":
-                return {"breakdown": break_down(self.training, order["steps"])}
-            case "count_flops":
-                return self._count_flops()
-            case "profile":
-                return {
-                    "top": profile_torch(self.training, order["steps"], self._own(order["trace"]))
-                }
-            case "profile_nsys":
-                profile_nsys(self.training, order["steps"])
-                return {"top": []}
-            case "leave":
-                return {"left": True}
-        raise ValueError(f"no such order: {order}")
-
-    def _run(self, drain: int, steps: int, blocks: int) -> list[dict[str, Any]]:
-        """Untimed steps to drain what was prefetched, then blocks of `steps`, each timed as one.
-
-        The clock starts after a synchronisation of devices and ranks, and stops after one.
-        """
-        for _ in range(drain):
-            self.training.step()
-        return [self._timed_block(steps) for _ in range(blocks)]
-
-    def _timed_block(self, steps: int) -> dict[str, Any]:
-        training = self.training
-        marks = marks_for(training.device)
-        training.synchronize()
-        start = perf_counter()
-        marks.set()
-        for _ in range(steps):
-            training.step()
-            marks.set()
-        training.synchronize()
-        seconds = perf_counter() - start
-        return {
-            "seconds": seconds,
-            "steps": steps,
-            "units": steps * training.units_per_step,
-            "step_s": marks.intervals_s(),
-        }
-
-    def _watch_dtype(self) -> dict[str, Any]:
-        """One step with a hook on a layer: the dtype that autocast really produced."""
-        seen: list[str] = []
-        layers = (m for m in self.training.module.modules() if isinstance(m, nn.Linear | nn.Conv2d))
-        layer = next(layers, None)
-        handle = layer and layer.register_forward_hook(
-            lambda _, __, output: seen.append(str(output.dtype).removeprefix("torch."))
-        )
-        block = self._timed_block(1)
-        if handle:
-            handle.remove()
-        self.compute_dtype = seen[-1] if seen else None
-        return {"blocks": [block]}
-
-    def _count_flops(self) -> dict[str, Any]:
-        """FLOPs of a step, of all ranks and replicas together: each does one batch of the scale."""
-        training = self.training
-        inputs, targets = training.to_device(next(training.batches))
-        share = slice(len(inputs) // training.replicas)
-        one = flops.count(
-            training.module, training.loss, training.autocast, inputs[share], targets[share]
-        )
-        devices = training.place.world * training.replicas
-        total = None if one.per_step is None else one.per_step * devices
-        return {"per_step": total, "reason": one.reason, "devices": devices}
-
-    def _own(self, trace: str) -> Path:
-        """Rank 0 writes where it was told to, the others beside it."""
-        rank = self.training.place.rank
-        return Path(trace) if rank == 0 else Path(trace).with_suffix(f".rank{rank}.json")
-
-    def _gather(self, values: list[Any]) -> list[Any]:
-        if self.training.place.world == 1:
-            return values
-        gathered: list[Any] = [None] * self.training.place.world
-        torch.distributed.all_gather_object(gathered, values)
-        return [value for part in gathered for value in part]
 
 
 def record_fault(path: Path, error: BaseException) -> None:

@@ -1,8 +1,9 @@
 """A run: what is opened before the first cell, and how a cell becomes a record."""
 
+import re
 import time
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from typing import Any
 
@@ -12,7 +13,14 @@ from benchmarks.assemble import Context, assemble, unmeasured
 from benchmarks.cell import Cell
 from benchmarks.experiment import BASELINE, CANDIDATE, Experiment, Plan
 from benchmarks.hardware import Hardware, HardwareError
-from benchmarks.launcher import Environment, Launcher, LaunchError, launcher_for
+from benchmarks.inside import LIMIT_S, attribute, nsys_command, profile_by_nsys, profile_by_torch
+from benchmarks.launcher import (
+    Environment,
+    FreshInterpreter,
+    Launcher,
+    LaunchError,
+    launcher_for,
+)
 from benchmarks.options import (
     QUICK_BUDGET_ON_ACCELERATOR_S,
     QUICK_BUDGET_S,
@@ -23,6 +31,7 @@ from benchmarks.prepare import prepare
 from benchmarks.reaper import Reaper
 from benchmarks.setting import Setting
 from benchmarks.telemetry import Telemetry
+from results.advice import plain_and_best
 from results.record import Record
 from results.store import RunFolder, StoreError
 from workloads import CATALOG
@@ -117,6 +126,44 @@ class Suite:
         record = self._measure(self._context(case, cell))
         self.run.append(record)
         return record
+
+    def worth_a_look(self, records: Sequence[Record]) -> list[Record]:
+        """Which records `look_inside` is for: `--attribute` says, `--profile` means all."""
+        if self.options.attribute == "all" or self.options.profile is not None:
+            return [record for record in records if record.outcome == "ok"]
+        return plain_and_best(records) if self.options.attribute == "best" else []
+
+    def look_inside(self, record: Record, cell: Cell) -> None:
+        """Attribute and profile as the options ask, and put the record down once more.
+
+        A look that fails costs the look alone: the record as measured stays.
+        """
+        options, seen = self.options, record
+        try:
+            if options.attribute != "none":
+                with closing(self._start_in(self._launcher, cell, record.scale)) as arm:
+                    seen = attribute(arm, seen, self.hardware)
+            if options.profile is not None:
+                seen = self._profile(seen, cell)
+        except ArmFault as fault:
+            seen = replace(seen, notes=[*seen.notes, f"no look inside: {fault.reason}"])
+        self.run.append(seen)
+
+    def _profile(self, record: Record, cell: Cell) -> Record:
+        stem = self.run.path / re.sub(r"[^\w.-]+", "_", record.cell)
+        if self.options.profile == "torch":
+            with closing(self._start_in(self._launcher, cell, record.scale)) as arm:
+                return profile_by_torch(arm, record, stem.with_suffix(".trace.json"))
+        if cell.device != "cuda":
+            return replace(record, notes=[*record.notes, f"nsys profiles CUDA, not {cell.device}"])
+        report = stem.with_suffix(".nsys-rep")
+        launcher = FreshInterpreter(Environment(), nsys_command(report))
+        with closing(self._start_in(launcher, cell, record.scale)) as arm:
+            return profile_by_nsys(arm, record, report)
+
+    def _start_in(self, launcher: Launcher, cell: Cell, scale: str) -> Arm:
+        job = self._job(cell.workload, scale, cell.setting)
+        return Arm.start(launcher, self._reaper, job, LIMIT_S)
 
     def start_arm(self, workload: str, scale: str, setting: Setting, timeout_s: float) -> Arm:
         """A training that is being built; raises ArmFault, see `Arm.start`."""

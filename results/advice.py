@@ -35,10 +35,33 @@ def advice(records: Sequence[Record]) -> str:
     return f"{_capital(sentence)}{_doubt(records)}"
 
 
-def _recommend(faster: Sequence[Record]) -> str:
+def plain_and_best(records: Sequence[Record]) -> list[Record]:
+    """Of each workload and device: the control, and the setting that the advice would pick."""
+    groups: dict[tuple[str, object], list[Record]] = {}
+    for record in records:
+        if measured(record) and record.outcome == "ok" and _same_device(record):
+            groups.setdefault((record.workload, record.setting.get("device")), []).append(record)
+    found = []
+    for group in groups.values():
+        found += [record for record in group if is_control(record)]
+        faster = [r for r in group if r.verdict == "faster" and not is_control(r)]
+        found += [_simplest_of_the_best(faster)] if faster else []
+    return found
+
+
+def _same_device(record: Record) -> bool:
+    return record.setting.get("device") == record.baseline.get("device")
+
+
+def _simplest_of_the_best(faster: Sequence[Record]) -> Record:
     best = max(faster, key=_speedup)
     rivals = [record for record in faster if _high(record) >= _low(best)]
-    chosen = min(rivals, key=lambda record: (changes(record), -_speedup(record)))
+    return min(rivals, key=lambda record: (changes(record), -_speedup(record)))
+
+
+def _recommend(faster: Sequence[Record]) -> str:
+    best = max(faster, key=_speedup)
+    chosen = _simplest_of_the_best(faster)
     sentence = f"{chosen.technique} trains {_interval(chosen)} as fast as the plain setting"
     if chosen.world_size is not None and chosen.world_size > 1:
         sentence += f", on {chosen.world_size} ranks"

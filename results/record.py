@@ -117,6 +117,7 @@ class Record:
     attribution: dict[str, Any] | None = None  # of the candidate: data_s, ..., in seconds a step
     flops_per_step: float | None = None  # forward and backward, all ranks together
     mfu: float | None = None  # 0 to 1, of the devices' dense peak for the dtype
+    profile: dict[str, Any] | None = None  # trace (a file in the run's folder), steps, top
     diagnosis: str | None = None  # one sentence: what binds the candidate, what to try
 
     # Whether it may be believed

@@ -7,7 +7,7 @@ from benchmarks.doctor.facts import Facts, Host, SharedMemory, Torch
 from benchmarks.doctor.finding import Finding, Level
 from benchmarks.hardware import Gpu
 
-GIB = 1 << 30
+MIB, GIB = 1 << 20, 1 << 30
 NAME_WIDTH = 13
 Line = tuple[str, str]
 
@@ -77,7 +77,7 @@ def _torch(torch: Torch) -> Iterator[Line]:
 def _gpu(gpu: Gpu) -> str:
     parts = [gpu.name]
     if gpu.memory_bytes is not None:
-        parts.append(_gib(gpu.memory_bytes))
+        parts.append(_size(gpu.memory_bytes))
     if gpu.capability and gpu.device == "cuda":
         parts.append(f"capability {gpu.capability[0]}.{gpu.capability[1]}")
         dtypes = tensor_dtypes(gpu.capability, gpu.name)
@@ -108,7 +108,7 @@ def _host(host: Host, torch: Torch) -> Iterator[Line]:
         f"{host.usable_cores} usable (machine {host.cpu_cores}, affinity {host.affinity_cores}, "
         f"cgroup limit {quota})",
     )
-    yield "memory", f"{_gib(host.memory_bytes)} (cgroup limit {_limit(host.cgroup_memory_bytes)})"
+    yield "memory", f"{_size(host.memory_bytes)} (cgroup limit {_limit(host.cgroup_memory_bytes)})"
     yield "/dev/shm", _shared(host.shared_memory)
     yield (
         "open files",
@@ -127,15 +127,17 @@ def _shared(memory: SharedMemory | None) -> str:
     if memory is None:
         return "none"
     note = "" if memory.writable else ", read-only"
-    return f"{_gib(memory.free_bytes)} free of {_gib(memory.total_bytes)}{note}"
+    return f"{_size(memory.free_bytes)} free of {_size(memory.total_bytes)}{note}"
 
 
 def _limit(limit_bytes: int | None) -> str:
-    return "none" if limit_bytes is None else _gib(limit_bytes)
+    return "none" if limit_bytes is None else _size(limit_bytes)
 
 
-def _gib(size_bytes: int | None) -> str:
-    return "unknown" if size_bytes is None else f"{size_bytes / GIB:.3g} GiB"
+def _size(size_bytes: int | None) -> str:
+    if size_bytes is None:
+        return "unknown"
+    return f"{size_bytes / GIB:.3g} GiB" if size_bytes >= GIB else f"{size_bytes / MIB:.3g} MiB"
 
 
 def _words(*words: str | None) -> str:

@@ -1,0 +1,142 @@
+"""What a rank can be ordered to do; rank 0 passes each order on, so that all ranks do the same."""
+
+from collections.abc import Callable
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import torch
+from torch import nn
+
+from benchmarks import flops
+from benchmarks.breakdown import break_down
+from benchmarks.evidence import gpu_uuids, read_back
+from benchmarks.marks import marks_for
+from benchmarks.profiling import profile_nsys, profile_torch
+from benchmarks.training import Training
+
+Order = dict[str, Any]
+
+
+class Orders:
+    """Carries out orders, on all ranks alike."""
+
+    def __init__(self, training: Training) -> None:
+        self.training = training
+        self.compute_dtype: str | None = None
+        self._known: dict[str, Callable[[Order], dict[str, Any]]] = {
+            "run": self._run,
+            "watch_dtype": self._watch_dtype,
+            "name_gpus": self._name_gpus,
+            "read_back": self._read_back,
+            "break_down": self._break_down,
+            "count_flops": self._count_flops,
+            "profile": self._profile,
+            "profile_nsys": self._profile_nsys,
+            "leave": self._leave,
+        }
+
+    def give(self, order: Order) -> dict[str, Any]:
+        """Rank 0: to the other ranks, and here."""
+        if self.training.place.world > 1:
+            torch.distributed.broadcast_object_list([order], src=0, device=torch.device("cpu"))
+        return self._carry_out(order)
+
+    def follow(self) -> None:
+        """Any other rank: until rank 0 says to leave."""
+        while True:
+            box: list[Any] = [None]
+            torch.distributed.broadcast_object_list(box, src=0, device=torch.device("cpu"))
+            self._carry_out(box[0])
+            if box[0]["do"] == "leave":
+                return
+
+    def _carry_out(self, order: Order) -> dict[str, Any]:
+        return self._known[order["do"]](order)
+
+    def _name_gpus(self, _: Order) -> dict[str, Any]:
+        return {"gpus": sorted(set(self._gather(gpu_uuids(self.training))))}
+
+    def _read_back(self, _: Order) -> dict[str, Any]:
+        evidence = read_back(self.training) | {"compute_dtype": self.compute_dtype}
+        workers = self._gather([evidence["loader_workers"]])
+        return {"evidence": evidence | {"loader_workers": min(workers)}}
+
+    def _break_down(self, order: Order) -> dict[str, Any]:
+        return {"breakdown": break_down(self.training, order["steps"])}
+
+    def _profile(self, order: Order) -> dict[str, Any]:
+        trace = self._own(order["trace"])
+        return {"top": profile_torch(self.training, order["steps"], trace)}
+
+    def _profile_nsys(self, order: Order) -> dict[str, Any]:
+        profile_nsys(self.training, order["steps"])
+        return {}
+
+    def _leave(self, _: Order) -> dict[str, Any]:
+        return {"left": True}
+
+    def _run(self, order: Order) -> dict[str, Any]:
+        """Untimed steps to drain what was prefetched, then blocks of `steps`, each timed as one.
+
+        The clock starts after a synchronisation of devices and ranks, and stops after one.
+        """
+        for _ in range(order["drain"]):
+            self.training.step()
+        return {"blocks": [self._timed_block(order["steps"]) for _ in range(order["blocks"])]}
+
+    def _timed_block(self, steps: int) -> dict[str, Any]:
+        training = self.training
+        marks = marks_for(training.device)
+        training.synchronize()
+        start = perf_counter()
+        marks.set()
+        for _ in range(steps):
+            training.step()
+            marks.set()
+        training.synchronize()
+        seconds = perf_counter() - start
+        return {
+            "seconds": seconds,
+            "steps": steps,
+            "units": steps * training.units_per_step,
+            "step_s": marks.intervals_s(),
+        }
+
+    def _watch_dtype(self, _: Order) -> dict[str, Any]:
+        """One step with a hook on a layer: the dtype that autocast really produced."""
+        seen: list[str] = []
+        layers = (m for m in self.training.module.modules() if isinstance(m, nn.Linear | nn.Conv2d))
+        layer = next(layers, None)
+        handle = layer and layer.register_forward_hook(
+            lambda _, __, output: seen.append(str(output.dtype).removeprefix("torch."))
+        )
+        block = self._timed_block(1)
+        if handle:
+            handle.remove()
+        self.compute_dtype = seen[-1] if seen else None
+        return {"blocks": [block]}
+
+    def _count_flops(self, _: Order) -> dict[str, Any]:
+        """FLOPs of a step, of all ranks and replicas together: each does one batch of the scale."""
+        training = self.training
+        inputs, targets = training.to_device(next(training.batches))
+        share = slice(len(inputs) // training.replicas)
+        one = flops.count(
+            training.module, training.loss, training.autocast, inputs[share], targets[share]
+        )
+        devices = training.place.world * training.replicas
+        total = None if one.per_step is None else one.per_step * devices
+        return {"per_step": total, "reason": one.reason, "devices": devices}
+
+    def _own(self, trace: str) -> Path:
+        """Rank 0 writes where it was told to, the others beside it."""
+        rank = self.training.place.rank
+        return Path(trace) if rank == 0 else Path(trace).with_suffix(f".rank{rank}.json")
+
+    def _gather(self, values: list[Any]) -> list[Any]:
+        if self.training.place.world == 1:
+            return values
+        gathered: list[Any] = [None] * self.training.place.world
+        torch.distributed.all_gather_object(gathered, values)
+        return [value for part in gathered for value in part]
