@@ -8,6 +8,7 @@ from importlib import metadata
 import pytest
 
 from benchmarks.doctor.checks import CHECKS, diagnose
+from benchmarks.doctor.facts import SharedMemory
 from benchmarks.doctor.finding import Finding, Level
 from benchmarks.doctor.page import page
 from tests.benchmarks.doctor.machines import a_gpu, a_server, some_hardware
@@ -69,6 +70,13 @@ def test_triton_and_headers_are_asked_for_where_compile_needs_them() -> None:
         "torch.compile has no Triton for the GPU",
         "torch.compile has no Python headers",
     ]
+
+
+def test_a_small_size_is_printed_in_mib() -> None:
+    server = a_server()
+    small = SharedMemory(total_bytes=64 << 20, free_bytes=63 << 20, writable=True)
+    text = page(replace(server, host=replace(server.host, shared_memory=small)), [])
+    assert "\n/dev/shm     63 MiB free of 64 MiB\n" in text
 
 
 @pytest.mark.parametrize("level", list(Level))

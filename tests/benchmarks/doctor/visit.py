@@ -1,6 +1,7 @@
 """Sends the doctor to a made-up machine: /dev, /proc and /sys, a driver and a torch to measure."""
 
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -10,8 +11,10 @@ from tests.benchmarks.nvml_stand_in import play
 STAND_IN = Path(__file__).with_name("stand_in")
 H200 = ["NVIDIA H200", [9, 0]]
 CODE = """
-import contextlib, io
+import contextlib, io, os, sysconfig
 from pathlib import Path
+os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:2])
+sysconfig.get_path = lambda name: {headers!r}
 {before}
 from benchmarks.doctor.examine import examine
 said = io.StringIO()
@@ -52,16 +55,27 @@ def visit(
 ) -> Visit:
     """The doctor on the machine `root`, whose driver plays `scenario` and whose torch says `torch`.
 
-    `before` is code that the doctor's own process runs first.
+    `before` is code that the doctor's own process runs first. It gets two cores at most, a compiler
+    and headers, so that the findings are the same wherever the tests run.
     """
-    code = CODE.format(root=str(root), python=python, before=before)
-    outside = {"KUBERNETES_SERVICE_HOST": "", "container": "", "CXX": "", "CC": ""}
+    tools = _a_compiler_and_headers(root)
+    code = CODE.format(root=str(root), python=python, before=before, headers=str(tools))
+    path = f"{tools}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
+    outside = {"PATH": path, "KUBERNETES_SERVICE_HOST": "", "container": "", "CXX": "", "CC": ""}
     stand_in = {"PYTHONPATH": str(STAND_IN), "STAND_IN_TORCH": json.dumps(torch or {})}
     return Visit(*play(scenario, code, **{**outside, **stand_in, **environ}))
 
 
+def _a_compiler_and_headers(root: Path) -> Path:
+    write(root, "tools/Python.h", "")
+    for name in ("g++", "gcc"):
+        write(root, f"tools/{name}", "#!/bin/sh\n")
+        (root / "tools" / name).chmod(0o755)
+    return root / "tools"
+
+
 def a_root(folder: Path, *files: str) -> Path:
-    """A root directory with /dev/shm and empty `files`; `write` adds some that say something."""
+    """A root directory with /dev/shm and empty `files`; `write` adds those that say something."""
     (folder / "dev/shm").mkdir(parents=True)
     for name in files:
         write(folder, name, "")
