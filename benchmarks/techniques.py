@@ -62,9 +62,8 @@ def _live_workers(setting: Setting, evidence: Evidence) -> Finding:
 
 def _autocast_dtype(expected: str) -> Check:
     def check(setting: Setting, evidence: Evidence) -> Finding:
-        return evidence[
-            "compute_dtype"
-        ] == expected, f"layers computed in {evidence['compute_dtype']}"
+        seen = evidence["compute_dtype"]
+        return seen == expected, f"layers computed in {seen}"
 
     return check
 
