@@ -4,7 +4,15 @@ import argparse
 import importlib
 
 HELP = "measure how far the suite itself can be believed"
-CHECKS = ("controls", "bare_loop", "loading", "collection", "launching")
+CHECKS = (
+    "controls",
+    "bare_loop",
+    "loading",
+    "attribution",
+    "telemetry",
+    "launching",
+    "collection",
+)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
