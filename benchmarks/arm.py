@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
+from benchmarks import processes
 from benchmarks.channel import Channel, ChannelClosed, Door, Message
 from benchmarks.launcher import Job, Launcher, Process
 from benchmarks.reaper import Reaper, is_gone, kill_arm
@@ -31,7 +32,7 @@ class ArmFault(Exception):
         self.log = list(log)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Opening:
     """How an arm came to life: seconds to its first step's end, of that step, of a warm one."""
 
@@ -107,6 +108,11 @@ class Arm:
             TimedBlock(block["steps"], block["units"], block["seconds"], tuple(block["step_s"]))
             for block in answer["blocks"]
         ]
+
+    def busy_s(self) -> float:
+        """CPU seconds of all its processes so far."""
+        table = processes.snapshot()
+        return processes.cpu_seconds(table, processes.tree_pids(table, self.pid)) or 0.0
 
     def read_back(self, timeout_s: float) -> dict[str, Any]:
         """What the ranks found true of themselves: see `evidence.read_back`."""

@@ -4,7 +4,6 @@ import math
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any
 
 from benchmarks import guards
@@ -15,7 +14,7 @@ from results.record import Record
 
 SHARED_FIELDS = ("gpu_utilization_pct", "gpu_power_w", "energy_j_per_sample", "cpu_utilization_pct")
 CANDIDATE_FIELDS = ("resident_bytes", "gpu_memory_used_bytes")
-HOPELESS = 0.5  # a single start is enough to call a candidate slower that is this slow
+CLEARLY_SLOWER = 0.5  # a single start is enough to call a candidate slower that is this slow
 
 
 @dataclass(frozen=True)
@@ -97,7 +96,6 @@ def _identity(context: Context) -> dict[str, Any]:
         "baseline": cell.baseline.to_dict(),
         "technique": cell.technique,
         "world_size": cell.setting.world_size,
-        "at": datetime.now(UTC).isoformat(timespec="seconds"),
     }
 
 
@@ -133,7 +131,7 @@ def _comparison(measurement: Measurement, cell: Cell) -> dict[str, Any]:
         "log_ratios": ratios,
         "starts": len(ratios),
     }
-    if len(ratios) < 2 and found.speedup < HOPELESS:
+    if len(ratios) < 2 and found.speedup < CLEARLY_SLOWER:
         fields["verdict"] = "slower"
     if [axis.name for axis in cell.changed] == [cell.setting.parallel]:
         candidate, baseline = (measurement.openings[arm][0] for arm in (CANDIDATE, BASELINE))

@@ -23,6 +23,7 @@ OPTIONS = pytest.StashKey[options.Options]()
 SCOPE = pytest.StashKey[Scope]()
 SUITE = pytest.StashKey[Suite]()
 SCREEN = pytest.StashKey[Screen]()
+KEPT = pytest.StashKey[dict[str, Record]]()  # what a resumed run holds already, by case
 CLOCK = pytest.StashKey[ReplayClock]()
 RUNS = Path(__file__).parent.parent / "results" / "runs"
 USAGE = 2  # exit code for what the user can mend before anything is measured
@@ -108,13 +109,14 @@ def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, objec
         except FAULTS_BEFORE_MEASURING as error:
             pytest.exit(str(error), USAGE)
         finished = suite.finished
-        session.items[:] = [item for item in session.items if item.name not in finished]
-        screen = Screen(terminal, len(session.items), suite.elapsed_s, suite.budget_left_s)
+        config.stash[KEPT] = {r.cell: r for r in suite.run.records() if r.cell in finished}
+        items = [item for item in session.items if item.name not in finished]
+        screen = Screen(terminal, len(items), suite.elapsed_s, suite.budget_left_s)
         config.stash[SUITE], config.stash[SCREEN] = suite, screen
-        screen.say(f"run {suite.run.path.name}, {len(session.items)} cells")
+        screen.say(f"run {suite.run.path.name}, {len(items)} cells")
         with screen:
             result = yield
-        look_inside(suite, screen, session.items)
+        look_inside(suite, screen, items)
         return result
 
 
@@ -132,13 +134,17 @@ def measure(request: pytest.FixtureRequest) -> Measure:
     config = request.config
     suite, screen = config.stash[SUITE], config.stash[SCREEN]
 
-    def measure(cell: Cell) -> None:
+    def new_record(cell: Cell) -> Record:
         screen.cell_begins(request.node.name)
         try:
             record = suite.measure(request.node.name, cell)
         except StoreError as error:
             pytest.exit(str(error), pytest.ExitCode.INTERNAL_ERROR)
         screen.cell_ends(record)
+        return record
+
+    def measure(cell: Cell) -> None:
+        record = config.stash[KEPT].get(request.node.name) or new_record(cell)
         if record.outcome in ("skipped", "not_run"):
             pytest.skip(record.reason or "")
         if record.outcome != "ok" and not (record.outcome == "timed_out" and record.verdict):

@@ -20,6 +20,9 @@ from benchmarks.setting import Setting
 BASELINE, CANDIDATE = "baseline", "candidate"
 HOPELESS = math.log(0.5)  # slower than this in every start, and more starts decide nothing
 WAKE_UP_S = 0.1  # a step as long as this does not notice that caches were cold at its start
+OVERRUN = 1.25  # of a cell's limit: starts are begun only if they fit, and may still take longer
+SHORTEST_S = 1.0  # patience that is left when a cell's time is over
+HANGING = 0.1  # CPU seconds a second: an arm that does less while it is waited for is not just slow
 PATIENCE = 10  # times the expected seconds until an arm counts as hanging, and as many seconds more
 
 
@@ -95,6 +98,7 @@ class RunningArm(Protocol):
     def first_step(self, timeout_s: float) -> Mapping[str, Any]: ...
     def warm(self, timeout_s: float) -> float: ...
     def run(self, drain: int, steps: int, blocks: int, timeout_s: float) -> list[TimedBlock]: ...
+    def busy_s(self) -> float: ...
     def read_back(self, timeout_s: float) -> dict[str, Any]: ...
     def pause(self) -> None: ...
     def resume(self) -> None: ...
@@ -170,6 +174,7 @@ class Experiment:
         self._observer = observer
         self._clock = clock
         self._steps: dict[str, int] = {}
+        self._deadline = math.inf
 
     def run(self) -> Measurement:
         """Measure up to `plan.starts` starts within `plan.limit_s`.
@@ -178,6 +183,7 @@ class Experiment:
             ArmFault: an arm failed; what was measured before stays in `measurement`.
         """
         began = self._clock()
+        self._deadline = began + OVERRUN * self.plan.limit_s
         longest_s = 0.0
         for start in range(self.plan.starts):
             start_began = self._clock()
@@ -219,28 +225,29 @@ class Experiment:
         """
         began = self._clock()
         limit_s = self._first_step_limit(name)
-        arm = self._launch(name, limit_s)
+        arm = self._launch(name, self._in_time(limit_s))
         closing.callback(arm.close)
+        limit_s = self._in_time(limit_s)
         try:
             first = arm.first_step(limit_s)
         except ArmFault as fault:
-            if name == CANDIDATE and start == 0 and self._bounds(fault, limit_s):
+            if name == CANDIDATE and start == 0 and self._bounds(fault, limit_s, arm.busy_s()):
                 return None
             raise
         launch_s = self._clock() - began
         self._observer.arm_started(name, arm.pid, first["gpus"])
         cold_s = first["seconds"]
-        step_s = arm.warm(PATIENCE * (1 + self.plan.warm_up_s + 2 * cold_s))
+        step_s = arm.warm(self._in_time(PATIENCE * (1 + self.plan.warm_up_s + 2 * cold_s)))
         arm.pause()
         self.measurement.openings[name].append(
             Opening(
-                launch_s,
-                cold_s,
-                step_s,
-                first["units_per_step"],
-                first["unit"],
-                first["batch"],
-                tuple(first["gpus"]),
+                launch_s=launch_s,
+                cold_s=cold_s,
+                step_s=step_s,
+                units_per_step=first["units_per_step"],
+                unit=first["unit"],
+                batch=first["batch"],
+                gpus=tuple(first["gpus"]),
             )
         )
         # kept from the first start on, so that all starts measure the same block
@@ -258,9 +265,8 @@ class Experiment:
             self._observer.run_begins(name)
             with blaming(name):
                 arms[name].resume()
-                blocks = arms[name].run(
-                    drain, self._steps[name], len(pairs), PATIENCE * (1 + steps * step_s)
-                )
+                patience_s = self._in_time(PATIENCE * (1 + steps * step_s))
+                blocks = arms[name].run(drain, self._steps[name], len(pairs), patience_s)
                 arms[name].pause()
             self._observer.run_ends(name, steps * openings[name].units_per_step)
             seen += [
@@ -276,10 +282,16 @@ class Experiment:
         usual_s = baseline[0].launch_s if baseline else 0.0
         return min(self.plan.limit_s, max(self.plan.first_step_s, PATIENCE * usual_s))
 
-    def _bounds(self, fault: ArmFault, limit_s: float) -> bool:
+    def _in_time(self, patience_s: float) -> float:
+        """That patience, but not beyond what the cell may take."""
+        return min(patience_s, max(SHORTEST_S, self._deadline - self._clock()))
+
+    def _bounds(self, fault: ArmFault, limit_s: float, busy_s: float) -> bool:
         """Whether a candidate's missing first step bounds its throughput; if so, notes by what."""
-        if fault.outcome != "timed_out" or self.settings[CANDIDATE].parallel == "dp":
-            return False  # under dp, its batch is not known before it has reported
+        if fault.outcome != "timed_out" or busy_s < HANGING * limit_s:
+            return False  # it did nothing: hanging, not slow
+        if self.settings[CANDIDATE].parallel == "dp":
+            return False  # its batch is not known before it has reported
         baseline = self.measurement.openings[BASELINE][0]
         units = baseline.units_per_step * self.settings[CANDIDATE].world_size
         self.measurement.bound = units / limit_s
@@ -292,7 +304,8 @@ class Experiment:
         """The arm's evidence, when it has done all its work."""
         with blaming(name):
             arm.resume()
-            evidence = arm.read_back(PATIENCE * (1 + self.measurement.openings[name][-1].step_s))
+            step_s = self.measurement.openings[name][-1].step_s
+            evidence = arm.read_back(self._in_time(PATIENCE * (1 + step_s)))
             arm.leave()
         return evidence
 

@@ -153,7 +153,7 @@ def lead(channel: Channel, orders: Orders, unit: str, warm_up_s: float) -> None:
             "seconds": first["blocks"][0]["seconds"],
             "units_per_step": training.units_per_step,
             "unit": unit,
-            "batch": training.batch,
+            "batch": training.batch // training.replicas,  # per device
             "gpus": orders.give({"do": "name_gpus"})["gpus"],
         }
     )

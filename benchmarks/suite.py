@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 from benchmarks import environment, hardware
@@ -124,6 +125,7 @@ class Suite:
             StoreError: the disk does not take the record.
         """
         record = self._measure(self._context(case, cell))
+        record = replace(record, at=datetime.now(UTC).isoformat(timespec="seconds"))
         self.run.append(record)
         return record
 

@@ -62,6 +62,10 @@ class BareArm:
         seconds = [self._train(steps, timeout_s) for _ in range(blocks)]
         return [TimedBlock(steps, steps * self._units, each, (each / steps,)) for each in seconds]
 
+    def busy_s(self) -> float:
+        """Not asked for: a bare loop is never given up."""
+        return 0.0
+
     def read_back(self, timeout_s: float) -> dict[str, Any]:
         return {}
 

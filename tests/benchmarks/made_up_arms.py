@@ -40,6 +40,7 @@ class Machine:
     evidence: dict[str, dict[str, Any]] = field(
         default_factory=lambda: {BASELINE: {}, CANDIDATE: {}}
     )
+    busy_s: dict[str, float] = field(default_factory=lambda: {BASELINE: 1e9, CANDIDATE: 1e9})
     slowed: dict[tuple[str, int], float] = field(default_factory=dict)
     raises: dict[tuple[str, str, int], BaseException] = field(default_factory=dict)
     drift: Callable[[int], float] = lambda block: 1.0
@@ -137,6 +138,9 @@ class MadeUpArm:
         self.machine.now_s += steps * step_s
         units = steps * self.machine.units_per_step[self.name]
         return TimedBlock(steps, units, steps * step_s, (step_s,) * steps)
+
+    def busy_s(self) -> float:
+        return self.machine.busy_s[self.name]
 
     def read_back(self, timeout_s: float) -> dict[str, Any]:
         self._works("read_back")

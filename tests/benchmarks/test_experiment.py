@@ -1,6 +1,7 @@
 """Scheduling on a made-up machine: known speeds come out exactly, and nobody runs in between."""
 
 import math
+from contextlib import suppress
 from itertools import pairwise, product
 
 import pytest
@@ -368,3 +369,22 @@ def test_the_observer_learns_who_runs_and_for_how_many_samples() -> None:
         (B, 8 * (4 + 20)),
         (A, 8 * (1 + 10)),
     ]
+
+
+def test_a_first_step_that_does_nothing_hangs_and_bounds_no_throughput() -> None:
+    made = Machine(speeds={BASELINE: Speed(), CANDIDATE: Speed(cold_s=HANGS)})
+    made.busy_s[CANDIDATE] = 0.5
+    experiment = made.experiment(first_step_s=20.0)
+    with pytest.raises(ArmFault, match="not within"):
+        experiment.run()
+    assert experiment.measurement.bound is None
+
+
+@pytest.mark.parametrize("part", ["launch_s", "cold_s", "warm_up_s"])
+def test_a_cell_ends_soon_after_its_limit_wherever_it_hangs(part: str) -> None:
+    slow = Speed(cold_s=19.0)
+    setattr(slow, part, HANGS)
+    made = Machine(speeds={BASELINE: Speed(cold_s=1.0), CANDIDATE: slow})
+    with suppress(ArmFault):
+        made.experiment(limit_s=40.0, first_step_s=30.0).run()
+    assert made.now_s <= 1.25 * 40.0 + 2.0
