@@ -9,7 +9,8 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
-from results.commands import COMMANDS
+from results.commands import COMMANDS, Answer
+from results.identity import ComparisonError
 from results.flat import ColumnError
 from results.record import RecordError
 from results.store import StoreError
@@ -40,25 +41,27 @@ def parser() -> Parser:
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Run one command; 0, or 2 after one line on stderr for wrong use and unreadable files."""
+    """Run one command; its exit code, or 2 after one line on stderr for wrong use and bad files."""
     logging.basicConfig(format="%(message)s")
     arguments = parser().parse_args(words)
     try:
-        text = arguments.run(arguments)
-    except (StoreError, ColumnError, RecordError) as error:
+        answer = arguments.run(arguments)
+    except (StoreError, ColumnError, RecordError, ComparisonError) as error:
         print(f"python -m results: {error}", file=sys.stderr)
         return USAGE_ERROR
-    return _write(text)
+    if not isinstance(answer, Answer):
+        answer = Answer(answer)
+    _write(answer.text)
+    return answer.exit_code
 
 
-def _write(text: str) -> int:
+def _write(text: str) -> None:
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # a terminal without × still gets its table
     try:
         print(text, end="", flush=True)
     except BrokenPipeError:  # `| head` has seen enough; keep Python from complaining at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return 0
 
 
 if __name__ == "__main__":

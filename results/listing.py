@@ -8,10 +8,15 @@ import io
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from results.columns import Heading
 from results.render import escape, one_line
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+GAP = 2  # blanks between columns on a terminal
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,10 +50,11 @@ def markdown(listing: Listing) -> str:
 
 
 def terminal(listing: Listing, width: int, *, colour: bool = False) -> str:
-    """For a terminal of `width` characters; long texts wrap between words, numbers never."""
-    from rich import box
+    """For a terminal of `width` characters: texts wrap between words, an interval below its number.
+
+    Where not even that fits, each row becomes a paragraph, so that nothing is cut off.
+    """
     from rich.console import Console
-    from rich.table import Table
     from rich.text import Text
 
     output = io.StringIO()
@@ -63,27 +69,71 @@ def terminal(listing: Listing, width: int, *, colour: bool = False) -> str:
         legacy_windows=False,
     )
     console.print(Text(one_line(listing.title), style="bold"))
-    if listing.rows:
-        grid = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="bold")
-        for place, heading in enumerate(listing.headings):
-            grid.add_column(
-                Text(one_line(heading.text)),
-                justify="right" if heading.right else "left",
-                overflow="fold",
-                min_width=_least(heading, [one_line(row[place]) for row in listing.rows], width),
-            )
-        for row in listing.rows:
-            grid.add_row(*(Text(one_line(text)) for text in row))
-        console.print(grid)
+    heads = [one_line(heading.text) for heading in listing.headings]
+    rows = [[one_line(text) for text in row] for row in listing.rows]
+    columns = [list(texts) for texts in zip(heads, *rows, strict=True)]
+    widths = _widths(
+        [max(map(len, texts)) for texts in columns],
+        [_least(*each, width) for each in zip(listing.headings, columns, strict=True)],
+        width - GAP * (len(columns) - 1),
+    )
+    if rows and widths:
+        console.print(_grid(listing, heads, rows, widths))
+    else:
+        for row in rows:
+            console.print(Text(row[0], style="bold"))
+            for head, text in zip(heads[1:], row[1:], strict=True):
+                console.print(Text(f"  {head}: {text}"))
     for line in listing.lines:
         console.print(Text(one_line(line)))
     return "\n".join(line.rstrip() for line in output.getvalue().split("\n"))
 
 
-def _least(heading: Heading, cells: Sequence[str], width: int) -> int:
-    """A number stays whole, a text breaks between words; but a cell's id may be of any length."""
-    whole = cells if heading.right else [word for cell in cells for word in cell.split()]
-    return min(max(map(len, [*whole, *one_line(heading.text).split()])), width // 3)
+def _grid(
+    listing: Listing, heads: Sequence[str], rows: Sequence[Sequence[str]], widths: Sequence[int]
+) -> "Table":
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    grid = Table(
+        box=box.SIMPLE_HEAD,
+        show_edge=False,
+        pad_edge=False,
+        padding=(0, GAP - 1, 0, 0),  # the box adds a blank of its own
+        header_style="bold",
+    )
+    for heading, head, width in zip(listing.headings, heads, widths, strict=True):
+        grid.add_column(
+            Text(head),
+            justify="right" if heading.right else "left",
+            overflow="fold",
+            width=width,
+        )
+    for row in rows:
+        grid.add_row(*map(Text, row))
+    return grid
+
+
+def _widths(natural: Sequence[int], least: Sequence[int], room: int) -> list[int]:
+    """Widths that fit: what is widest gives way first. Empty where nothing fits.
+
+    Done here because rich, asked for least widths, cuts off the last column instead.
+    """
+    widths = list(natural)
+    while (over := sum(widths) - room) > 0:
+        spare = [(width, place) for place, width in enumerate(widths) if width > least[place]]
+        if not spare:
+            return []
+        width, place = max(spare)
+        widths[place] = max(least[place], width - over, width - 4)
+    return widths
+
+
+def _least(heading: Heading, texts: Sequence[str], width: int) -> int:
+    """The longest word; but the id of a cell may be of any length, and breaks where it must."""
+    longest = max((len(word) for text in texts for word in text.split()), default=1)
+    return longest if heading.right else min(longest, max(12, width // 5))
 
 
 def strict_json(content: Mapping[str, Any]) -> str:

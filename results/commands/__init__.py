@@ -1,7 +1,18 @@
 """The commands of `python -m results`, one module each.
 
-A command has HELP (one line), `configure(parser)` and `run(arguments) -> str`, the text to
-print. It raises an error of the room (StoreError, ColumnError, ...) for what a user can mend.
+A command has HELP (one line), `configure(parser)` and `run(arguments)`, which returns the text to
+print, or an Answer where the exit code says something too. It raises an error of the room
+(StoreError, ColumnError, ...) for what a user can mend.
 """
 
-COMMANDS = ("table",)
+from dataclasses import dataclass
+
+COMMANDS = ("table", "compare")
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a command prints, and the exit code: 0, or 1 for "measured, and found wanting"."""
+
+    text: str
+    exit_code: int = 0
