@@ -190,6 +190,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         suite.run.write_text(suite.run.benchmark_path, benchmark_json(session.config))
     except StoreError as error:
         session.config.get_terminal_writer().line(str(error), red=True)
+        session.exitstatus = session.exitstatus or pytest.ExitCode.INTERNAL_ERROR
 
 
 def benchmark_json(config: pytest.Config) -> str:

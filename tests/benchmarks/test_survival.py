@@ -160,7 +160,7 @@ def in_the_middle_of_a_cell(run: "subprocess.Popen[str]", mark: str, cells_done:
     """One arm is stopped, the other runs, loader workers are alive, and so many cells are done."""
 
     def seen() -> bool:
-        assert run.poll() is None, run.communicate()[0]
+        assert run.poll() is None, "it ended early"
         states = [process.status() for process in alive(mark)]
         return states.count(psutil.STATUS_STOPPED) >= 1 and len(states) >= 7 and done()
 
@@ -254,3 +254,31 @@ def test_a_resumed_run_measures_only_what_is_missing(
     assert "workers2" in table
     in_benchmark = strict((runs / name / "benchmark.json").read_text())["benchmarks"]
     assert [entry["name"] for entry in in_benchmark] == [record.cell for record in records]
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of three pages: one for environment.json, two for records."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=12k", "none", str(disk)],
+        capture_output=True,
+        check=False,
+    )
+    if mounted.returncode:
+        pytest.skip("may not mount a small file system here")
+    yield disk
+    subprocess.run(["umount", str(disk)], check=True)
+
+
+def test_a_full_disk_ends_the_run_in_one_line(small_disk: Path) -> None:
+    arguments = ("--workload", f"{FAULTY}:fine", "-k", PLAIN_AND_WORKERS)
+    run = bench(*arguments, runs=small_disk)
+    said, _ = run.communicate(timeout=60)
+    assert run.returncode == pytest.ExitCode.INTERNAL_ERROR, said
+    records = lines_of(small_disk / "latest" / "records.jsonl")
+    assert all(record["outcome"] == "ok" for record in records)
+    complaints = [line for line in said.splitlines() if "No space left on device" in line]
+    assert any("cannot write test_matrix[" in line for line in complaints)
+    assert "Traceback" not in said
