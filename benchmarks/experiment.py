@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any, Protocol
 
-from benchmarks.arm import ArmFault, Opening, TimedBlock
+from benchmarks.arm import CAN_PAUSE, ArmFault, Opening, TimedBlock
 from benchmarks.setting import Setting
 
 BASELINE, CANDIDATE = "baseline", "candidate"
@@ -137,7 +137,8 @@ def schedule(start: int, pairs: int) -> list[tuple[str, list[int]]]:
 
 
 def steps_per_block(step_s: float, block_s: float) -> int:
-    return max(1, round(block_s / step_s))
+    """The fewest that fill a block; rounding to nearest would give equal arms unequal blocks."""
+    return max(1, math.ceil(block_s / step_s))
 
 
 def pairs_worth(plan: Plan, pair_s: float) -> int:
@@ -148,12 +149,15 @@ def pairs_worth(plan: Plan, pair_s: float) -> int:
     return max(1, affordable // 2 * 2)
 
 
-def steps_to_drain(setting: Setting, step_s: float) -> int:
-    """Untimed steps before the blocks of a run: what the loader may have ready, and one to wake up.
+def steps_to_drain(setting: Setting, step_s: float, can_pause: bool = CAN_PAUSE) -> int:
+    """Untimed steps before the blocks of a run: what was prefetched meanwhile, and one to wake up.
 
-    Caches fill again within milliseconds: a step that is long beside that needs no other before it.
+    Loader workers stop with their arm: in a pause, each can at most be handed the item it was
+    waiting for. Where processes cannot be stopped, the loader fills up all it may hold. Caches fill
+    again within milliseconds: a step that is long beside that needs no other before it.
     """
-    return max(setting.prefetched_batches, 1 if step_s < WAKE_UP_S else 0)
+    prefetched = setting.num_workers if can_pause else setting.prefetched_batches
+    return max(prefetched, 1 if step_s < WAKE_UP_S else 0)
 
 
 class Experiment:

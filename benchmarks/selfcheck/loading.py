@@ -1,8 +1,10 @@
 """Sleeping items and steps through the real loader: throughput against the arithmetic."""
 
 import argparse
+import time
 
 from benchmarks.cell import Cell
+from benchmarks.experiment import steps_to_drain
 from benchmarks.guards import PLAIN
 from benchmarks.selfcheck.bench import SLEEPERS, opened
 from benchmarks.selfcheck.sleepers import BATCH, seconds_per_step
@@ -10,11 +12,14 @@ from benchmarks.setting import Setting
 
 HELP = "a workload of sleeps: measured throughput against the arithmetic, at 0, 1, 2, 4 workers"
 TOLERANCE = 0.03
-BLOCK_S = 2.0
+BLOCK_S = 1.0
+PAUSE_S = 1.0
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--blocks", type=int, default=5, help="per number of workers (default: 5)")
+    parser.add_argument(
+        "--blocks", type=int, default=10, help="per number of workers (default: 10)"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -28,7 +33,13 @@ def run(arguments: argparse.Namespace) -> int:
                 arm.first_step(60.0)
                 arm.warm(60.0)
                 steps = round(BLOCK_S / seconds_per_step(workers))
-                blocks = arm.run(setting.prefetched_batches + 1, steps, arguments.blocks, 120.0)
+                blocks = []
+                for _ in range(arguments.blocks):  # as in an experiment, with the other arm's turn
+                    drain = steps_to_drain(setting, seconds_per_step(workers))
+                    blocks += arm.run(drain, steps, 1, 120.0)
+                    arm.pause()
+                    time.sleep(PAUSE_S)
+                    arm.resume()
             finally:
                 arm.close()
             measured = sum(b.units for b in blocks) / sum(b.seconds for b in blocks)

@@ -113,7 +113,7 @@ def test_evidence_is_read_from_each_arm_of_each_start() -> None:
 
 
 @pytest.mark.parametrize(
-    ("step_s", "steps"), [(0.1, 5), (0.3, 2), (0.5, 1), (7.0, 1), (0.001, 500)]
+    ("step_s", "steps"), [(0.125, 4), (0.3, 2), (0.34, 2), (0.5, 1), (7.0, 1), (0.0011, 455)]
 )
 def test_a_block_has_the_steps_that_fill_its_time(step_s: float, steps: int) -> None:
     assert steps_per_block(step_s, block_s=0.5) == steps
@@ -128,7 +128,7 @@ def test_all_starts_measure_blocks_of_the_same_number_of_steps() -> None:
 
 def test_a_run_begins_with_what_the_loader_had_ready_or_one_step_to_wake_up() -> None:
     made = machine()
-    made.settings[CANDIDATE] = Setting(num_workers=2, prefetch_factor=3)
+    made.settings[CANDIDATE] = Setting(num_workers=6, prefetch_factor=3)
     made.experiment(starts=1).run()
     drains = {arm.name: {drain for drain, _, _ in arm.runs} for arm in made.arms}
     assert drains == {BASELINE: {1}, CANDIDATE: {6}}
@@ -136,7 +136,11 @@ def test_a_run_begins_with_what_the_loader_had_ready_or_one_step_to_wake_up() ->
 
 def test_a_long_step_needs_no_other_to_wake_up_but_still_drains() -> None:
     assert steps_to_drain(Setting(), step_s=2.0) == 0
-    assert steps_to_drain(Setting(num_workers=4), step_s=2.0) == 8
+    assert steps_to_drain(Setting(num_workers=4), step_s=2.0, can_pause=True) == 4
+
+
+def test_a_loader_that_cannot_be_stopped_fills_up_and_is_drained_of_all_it_may_hold() -> None:
+    assert steps_to_drain(Setting(num_workers=4), step_s=2.0, can_pause=False) == 8
 
 
 def test_two_blocks_in_a_row_are_drained_for_once() -> None:
@@ -144,7 +148,7 @@ def test_two_blocks_in_a_row_are_drained_for_once() -> None:
     made.experiment(starts=1, pairs=4).run()
     assert [arm.runs for arm in made.arms] == [
         [(1, 10, 1), (1, 10, 2), (1, 10, 1)],
-        [(4, 10, 2), (4, 10, 2)],
+        [(2, 10, 2), (2, 10, 2)],
     ]
 
 
@@ -361,12 +365,12 @@ def test_the_observer_learns_who_runs_and_for_how_many_samples() -> None:
     made, watcher = machine(), Watcher()
     made.experiment(watcher, starts=1, pairs=4).run()
     assert watcher.pids == [(A, 1000), (B, 1001)]
-    # 8 samples a step; 10 steps a block, after 1 or, with two loader workers, 4 to drain
+    # 8 samples a step; 10 steps a block, after 1 or, with two loader workers, 2 to drain
     assert watcher.turns == [
         (A, 8 * (1 + 10)),
-        (B, 8 * (4 + 20)),
+        (B, 8 * (2 + 20)),
         (A, 8 * (1 + 20)),
-        (B, 8 * (4 + 20)),
+        (B, 8 * (2 + 20)),
         (A, 8 * (1 + 10)),
     ]
 
