@@ -85,12 +85,15 @@ class Arm:
                 }
             )
             reaper.watch(process.pid)
-            channel = door.accept(timeout_s, alive=lambda: process.exit_status() is None)
-            if channel is not None:
-                return cls(process, channel, reaper, folder)
-            fault = explain(process, folder, f"was not ready within {timeout_s:.0f} s")
-            end(process, reaper, folder)
-            raise fault
+            channel = None
+            try:
+                channel = door.accept(timeout_s, alive=lambda: process.exit_status() is None)
+                if channel is None:
+                    raise explain(process, folder, f"was not ready within {timeout_s:.0f} s")
+            finally:
+                if channel is None:  # a Ctrl-C while waiting, too
+                    end(process, reaper, folder)
+            return cls(process, channel, reaper, folder)
         finally:
             door.close()
 

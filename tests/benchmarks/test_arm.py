@@ -12,6 +12,7 @@ import psutil
 import pytest
 
 from benchmarks.arm import Arm, ArmFault
+from benchmarks.channel import Door
 from benchmarks.launcher import Launcher
 from benchmarks.reaper import Reaper
 from tests.benchmarks.live import comes_true, job, members
@@ -221,6 +222,27 @@ def test_an_arm_that_does_not_come_up_is_given_up(
     with pytest.raises(ArmFault, match=r"was not ready within 0 s") as caught:
         Arm.start(launcher, reaper, job("fine", tmp_path, parallel="ddp2"), 0.0)
     assert caught.value.outcome == "timed_out"
+
+
+def test_a_ctrl_c_while_an_arm_comes_up_leaves_nothing(
+    launcher: Launcher, reaper: Reaper, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[int] = []
+
+    def interrupted(door: Door, timeout_s: float, alive: Callable[[], bool]) -> None:
+        raise KeyboardInterrupt
+
+    def watched(leader: int) -> None:
+        started.append(leader)
+
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(Door, "accept", interrupted)
+    monkeypatch.setattr(reaper, "watch", watched)
+    with pytest.raises(KeyboardInterrupt):
+        Arm.start(launcher, reaper, job("fine", tmp_path), LIMIT_S)
+    assert len(started) == 1
+    assert comes_true(lambda: not members(started[0]))
+    assert not list(tmp_path.glob("arm-*"))
 
 
 def test_killed_arms_leave_nothing_in_shared_memory(start: Start) -> None:
