@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from results.commands import COMMANDS, Answer
-from results.identity import ComparisonError
 from results.flat import ColumnError
+from results.identity import ComparisonError
 from results.record import RecordError
 from results.store import StoreError
 

@@ -7,7 +7,7 @@ print, or an Answer where the exit code says something too. It raises an error o
 
 from dataclasses import dataclass
 
-COMMANDS = ("table", "compare")
+COMMANDS = ("table", "compare", "history")
 
 
 @dataclass(frozen=True)
