@@ -126,7 +126,7 @@ def to_confirm(evidence: Sequence[Evidence], rules: Rules) -> list[str]:
     again = flagged or any(
         _differs(each, _control_ps(controls).get(each.cell), rules) for each in controls
     )
-    return [each.cell for each in evidence if each.cell in flagged or (again and each in controls)]
+    return [each.cell for each in evidence if each.cell in flagged or (again and each.control)]
 
 
 def judge(evidence: Sequence[Evidence], rules: Rules) -> Result:
