@@ -1,5 +1,6 @@
 """A look inside a candidate, in an arm of its own: where a step's time goes, and profiles."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,10 +18,13 @@ LIMIT_S = 60.0
 PEAK_DTYPES = {"fp32": "fp32", "amp_bf16": "bf16", "amp_fp16": "fp16"}
 
 
-def attribute(arm: Arm, record: Record, machine: Hardware) -> Record:
+def attribute(
+    arm: Arm, record: Record, machine: Hardware, offered: Callable[[str], bool]
+) -> Record:
     """The record with its attribution, FLOPs, MFU and diagnosis.
 
-    `arm` has just been started with the record's setting.
+    `arm` has just been started with the record's setting; `offered` says which techniques the
+    diagnosis may name.
 
     Raises:
         ArmFault: it failed or took longer than LIMIT_S seconds.
@@ -39,7 +43,7 @@ def attribute(arm: Arm, record: Record, machine: Hardware) -> Record:
         flops_per_step=flops,
         mfu=mfu(flops, median_s, counted["devices"], peak_of(record, machine)),
     )
-    return replace(looked, diagnosis=sentence(looked))
+    return replace(looked, diagnosis=sentence(looked, offered))
 
 
 def profile_by_torch(arm: Arm, record: Record, trace: Path) -> Record:

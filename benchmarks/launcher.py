@@ -25,15 +25,24 @@ class LaunchError(Exception):
 
 @dataclass(frozen=True)
 class Environment:
-    """Where an arm runs: which Python, which source tree, which extra variables."""
+    """Where an arm runs: which Python, which extra variables, and whose packages go before ours."""
 
     python: str = sys.executable
-    root: Path = ROOT
+    shadow: Path | None = None
     variables: tuple[tuple[str, str], ...] = ()
 
     def process_variables(self) -> dict[str, str]:
-        path = os.pathsep.join(filter(None, (str(self.root), os.environ.get("PYTHONPATH"))))
+        folders = (str(self.shadow or ""), str(ROOT), os.environ.get("PYTHONPATH", ""))
+        path = os.pathsep.join(filter(None, folders))
         return {**os.environ, **dict(self.variables), "PYTHONPATH": path}
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where an arm's training comes from: a workload's name, in an environment."""
+
+    workload: str
+    environment: Environment = Environment()
 
 
 class Process(Protocol):
@@ -65,7 +74,14 @@ class FreshInterpreter:
     def start(self, job: Job) -> Process:
         return _Child(
             subprocess.Popen(
-                [*self._prefix, self._environment.python, "-m", "benchmarks.rank", json.dumps(job)],
+                [
+                    *self._prefix,
+                    self._environment.python,
+                    "-P",
+                    "-m",
+                    "benchmarks.rank",
+                    json.dumps(job),
+                ],
                 env=self._environment.process_variables(),
                 stdin=subprocess.DEVNULL,
                 process_group=0 if os.name == "posix" else None,
@@ -90,7 +106,7 @@ class ForkServer:
 
     def __init__(self, environment: Environment) -> None:
         self._server = subprocess.Popen(
-            [environment.python, "-m", "benchmarks.forkserver"],
+            [environment.python, "-P", "-m", "benchmarks.forkserver"],
             env=environment.process_variables(),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

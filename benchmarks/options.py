@@ -77,8 +77,14 @@ HELP: dict[str, dict[str, Any]] = {
         "help": f"bound of one cell, as 90s or 5m (default: {CPU_PLAN.limit_s:.0f}s, "
         f"on an accelerator {ACCELERATOR_PLAN.limit_s:.0f}s)"
     },
-    "--starts": {"help": f"fresh starts of both arms per cell (default: {Plan.starts})"},
-    "--pairs": {"help": f"pairs of blocks per start (default: {Plan.pairs})"},
+    "--starts": {
+        "help": f"fresh starts of both arms per cell (default: {CPU_PLAN.starts}, "
+        f"on an accelerator {ACCELERATOR_PLAN.starts})"
+    },
+    "--pairs": {
+        "help": f"pairs of blocks per start (default: {CPU_PLAN.pairs}, "
+        f"on an accelerator {ACCELERATOR_PLAN.pairs})"
+    },
     "--block-seconds": {
         "help": f"length of a timed block (default: {CPU_PLAN.block_s}, on an accelerator "
         f"{ACCELERATOR_PLAN.block_s})"

@@ -2,7 +2,7 @@
 
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -20,6 +20,7 @@ from benchmarks.launcher import (
     FreshInterpreter,
     Launcher,
     LaunchError,
+    Origin,
     launcher_for,
 )
 from benchmarks.options import (
@@ -31,6 +32,7 @@ from benchmarks.options import (
 from benchmarks.prepare import prepare
 from benchmarks.reaper import Reaper
 from benchmarks.setting import Setting
+from benchmarks.techniques import is_technique
 from benchmarks.telemetry import Telemetry
 from results.advice import plain_and_best
 from results.record import Record
@@ -53,7 +55,7 @@ class Suite:
         self._clock = clock
         self._began = clock()
         self._open = ExitStack()
-        self._launcher: Launcher
+        self._launchers: dict[Environment, Launcher] = {}
         self._reaper: Reaper
         self.hardware: Hardware
         self.run: RunFolder
@@ -66,21 +68,28 @@ class Suite:
         """
         self._reaper = Reaper()
         self._open.callback(self._reaper.close)
-        self._start_launcher()  # imports torch while the probe does
+        self._launcher_in(Environment())  # imports torch while the probe does
         self.hardware = hardware.probe_in_child()
         for workload, scale in sorted(
             {(c.workload, self.scale_of(c)) for c in cells if self._possible(c)}
         ):
-            prepare(self._launcher, self._reaper, self._job(workload, scale, Setting()))
+            self.prepare(Origin(workload), scale)
         described = environment.describe(self.hardware, self._resolved())
         if self.options.resume is None:
             self.run = RunFolder.create(self.options.runs, described)
         else:
             self.run = RunFolder.open(self.options.resume, self.options.runs)
 
-    def _start_launcher(self) -> None:
-        self._launcher = launcher_for(Environment())
-        self._open.callback(self._launcher.close)
+    def prepare(self, origin: Origin, scale: str) -> None:
+        """Make the data of a workload, where it comes from; raises OptionError."""
+        job = self._job(origin.workload, scale, Setting())
+        prepare(self._launcher_in(origin.environment), self._reaper, job)
+
+    def _launcher_in(self, environment: Environment) -> Launcher:
+        if environment not in self._launchers:
+            launcher = self._launchers[environment] = launcher_for(environment)
+            self._open.callback(launcher.close)
+        return self._launchers[environment]
 
     def close(self) -> None:
         """End every process of this run. Idempotent."""
@@ -124,7 +133,23 @@ class Suite:
         Raises:
             StoreError: the disk does not take the record.
         """
-        record = self._measure(self._context(case, cell))
+        return self._keep(self._measure(self._context(case, cell)))
+
+    def measure_between(
+        self, case: str, cell: Cell, origins: Mapping[str, Origin], starts: int | None = None
+    ) -> Record:
+        """Measure a cell's setting in two environments: `origins` by arm, the setting in both.
+
+        Raises:
+            StoreError: the disk does not take the record.
+        """
+        context = self._context(case, replace(cell, baseline=cell.setting))
+        usual = self.options.plan_on(cell.device)
+        plan = replace(usual, starts=starts or usual.starts, first_step_s=usual.limit_s)
+        plan = replace(plan, limit_s=usual.limit_s * max(1.0, plan.starts / usual.starts))
+        return self._keep(self._experiment(context, plan, origins))
+
+    def _keep(self, record: Record) -> Record:
         record = replace(record, at=datetime.now(UTC).isoformat(timespec="seconds"))
         self.run.append(record)
         return record
@@ -143,34 +168,43 @@ class Suite:
         options, seen = self.options, record
         try:
             if options.attribute != "none":
-                with closing(self._start_in(self._launcher, cell, record.scale)) as arm:
-                    seen = attribute(arm, seen, self.hardware)
+                with closing(self._start_alone(cell, record.scale)) as arm:
+                    seen = attribute(arm, seen, self.hardware, self._offered(record))
             if options.profile is not None:
                 seen = self._profile(seen, cell)
         except ArmFault as fault:
             seen = replace(seen, notes=[*seen.notes, f"no look inside: {fault.reason}"])
         self.run.append(seen)
 
+    def _offered(self, record: Record) -> Callable[[str], bool]:
+        """Techniques that the suite has and that this run did not find useless for the workload."""
+        tried = {
+            other.technique
+            for other in self.run.records()
+            if other.workload == record.workload and other.verdict in ("slower", "same")
+        }
+        return lambda name: is_technique(name) and name not in tried
+
     def _profile(self, record: Record, cell: Cell) -> Record:
         stem = self.run.path / re.sub(r"[^\w.-]+", "_", record.cell)
         if self.options.profile == "torch":
-            with closing(self._start_in(self._launcher, cell, record.scale)) as arm:
+            with closing(self._start_alone(cell, record.scale)) as arm:
                 return profile_by_torch(arm, record, stem.with_suffix(".trace.json"))
         if cell.device != "cuda":
             return replace(record, notes=[*record.notes, f"nsys profiles CUDA, not {cell.device}"])
         report = stem.with_suffix(".nsys-rep")
         launcher = FreshInterpreter(Environment(), nsys_command(report))
-        with closing(self._start_in(launcher, cell, record.scale)) as arm:
+        job = self._job(cell.workload, record.scale, cell.setting)
+        with closing(Arm.start(launcher, self._reaper, job, LIMIT_S)) as arm:
             return profile_by_nsys(arm, record, report)
 
-    def _start_in(self, launcher: Launcher, cell: Cell, scale: str) -> Arm:
-        job = self._job(cell.workload, scale, cell.setting)
-        return Arm.start(launcher, self._reaper, job, LIMIT_S)
+    def _start_alone(self, cell: Cell, scale: str) -> Arm:
+        return self.start_arm(Origin(cell.workload), scale, cell.setting, LIMIT_S)
 
-    def start_arm(self, workload: str, scale: str, setting: Setting, timeout_s: float) -> Arm:
+    def start_arm(self, origin: Origin, scale: str, setting: Setting, timeout_s: float) -> Arm:
         """A training that is being built; raises ArmFault, see `Arm.start`."""
-        job = self._job(workload, scale, setting)
-        return Arm.start(self._launcher, self._reaper, job, timeout_s)
+        job = self._job(origin.workload, scale, setting)
+        return Arm.start(self._launcher_in(origin.environment), self._reaper, job, timeout_s)
 
     def _measure(self, context: Context) -> Record:
         cell = context.cell
@@ -186,14 +220,15 @@ class Suite:
             limit_s=min(plan.limit_s, left_s),
             first_step_s=max(plan.first_step_s, patience_s),
         )
-        return self._experiment(context, plan)
+        here = Origin(cell.workload)
+        return self._experiment(context, plan, {BASELINE: here, CANDIDATE: here})
 
-    def _experiment(self, context: Context, plan: Plan) -> Record:
+    def _experiment(self, context: Context, plan: Plan, origins: Mapping[str, Origin]) -> Record:
         cell = context.cell
         settings = {BASELINE: cell.baseline, CANDIDATE: cell.setting}
 
         def launch(arm: str, timeout_s: float) -> Arm:
-            return self.start_arm(cell.workload, context.scale, settings[arm], timeout_s)
+            return self.start_arm(origins[arm], context.scale, settings[arm], timeout_s)
 
         began = self._clock()
         fault = None
@@ -203,9 +238,9 @@ class Suite:
                 experiment.run()
             except ArmFault as caught:
                 fault = caught
-            except LaunchError as error:  # the fork server is gone: the next cell gets another
+            except LaunchError as error:  # a fork server is gone: the next cell gets another
                 fault = ArmFault("failed", str(error))
-                self._start_launcher()
+                self._launchers.clear()
             return assemble(
                 context,
                 experiment.measurement,

@@ -5,6 +5,7 @@ A rank reads its own state back as `evidence` (see `rank.py`); the checks here d
 torch, whether that is what was asked for.
 """
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -179,6 +180,11 @@ def _ranks_fit(hardware: Hardware, setting: Setting) -> str | None:
 def _equal_parameters(setting: Setting, evidence: Evidence) -> Finding:
     spread = evidence["parameter_spread"]
     return spread == 0.0, f"largest difference of parameter sums between ranks {spread:g}"
+
+
+def is_technique(name: str) -> bool:
+    """Whether the suite has a technique of that name."""
+    return re.fullmatch(r"workers\d+|ddp\d+|dp|amp_bf16|amp_fp16", name) is not None
 
 
 def device_needs(hardware: Hardware, setting: Setting) -> str | None:

@@ -4,6 +4,7 @@ import argparse
 
 from benchmarks.cell import Cell
 from benchmarks.guards import PLAIN
+from benchmarks.launcher import Origin
 from benchmarks.selfcheck.bench import SLEEPERS, opened
 from benchmarks.selfcheck.sleepers import BATCH, LOAD_S, PARTS_S, seconds_per_step
 from benchmarks.setting import Setting
@@ -21,7 +22,7 @@ def run(arguments: argparse.Namespace) -> int:
     truth_s = {"data": BATCH * LOAD_S, **PARTS_S, "communication": 0.0, "other": 0.0}
     step_s = seconds_per_step(0)
     with opened([cell], workload=SLEEPERS) as suite:
-        arm = suite.start_arm(cell.workload, "tiny", Setting(), timeout_s=60.0)
+        arm = suite.start_arm(Origin(cell.workload), "tiny", Setting(), timeout_s=60.0)
         try:
             arm.first_step(60.0)
             arm.warm(60.0)

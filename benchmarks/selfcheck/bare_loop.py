@@ -17,7 +17,7 @@ from benchmarks.arm import TimedBlock
 from benchmarks.cell import Cell
 from benchmarks.experiment import BASELINE, CANDIDATE, Experiment, Plan, RunningArm
 from benchmarks.guards import PLAIN
-from benchmarks.launcher import Environment
+from benchmarks.launcher import Environment, Origin
 from benchmarks.selfcheck.bench import opened
 from benchmarks.setting import Setting
 from benchmarks.telemetry import Telemetry
@@ -106,7 +106,7 @@ def run(arguments: argparse.Namespace) -> int:
 
         def launch(arm: str, timeout_s: float) -> RunningArm:
             if arm == CANDIDATE:
-                return suite.start_arm(cell.workload, "tiny", Setting(), timeout_s)
+                return suite.start_arm(Origin(cell.workload), "tiny", Setting(), timeout_s)
             return BareArm(cell.workload, "tiny", str(suite.options.cache), cell_units(cell))
 
         settings = {BASELINE: Setting(), CANDIDATE: Setting()}

@@ -6,6 +6,7 @@ import time
 
 from benchmarks.cell import Cell
 from benchmarks.guards import PLAIN
+from benchmarks.launcher import Origin
 from benchmarks.selfcheck.bench import opened
 from benchmarks.setting import Setting
 
@@ -29,7 +30,7 @@ def run(arguments: argparse.Namespace) -> int:
             launches, firsts = [], []
             for _ in range(arguments.times):
                 began = time.monotonic()
-                arm = suite.start_arm(cell.workload, "tiny", setting, timeout_s=120.0)
+                arm = suite.start_arm(Origin(cell.workload), "tiny", setting, timeout_s=120.0)
                 try:
                     firsts.append(float(arm.first_step(120.0)["seconds"]))
                     launches.append(time.monotonic() - began)

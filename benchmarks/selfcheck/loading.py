@@ -6,6 +6,7 @@ import time
 from benchmarks.cell import Cell
 from benchmarks.experiment import steps_to_drain
 from benchmarks.guards import PLAIN
+from benchmarks.launcher import Origin
 from benchmarks.selfcheck.bench import SLEEPERS, opened
 from benchmarks.selfcheck.sleepers import BATCH, seconds_per_step
 from benchmarks.setting import Setting
@@ -28,7 +29,7 @@ def run(arguments: argparse.Namespace) -> int:
     with opened([cell], workload=SLEEPERS) as suite:
         for workers in (0, 1, 2, 4):
             setting = Setting(num_workers=workers)
-            arm = suite.start_arm(cell.workload, "tiny", setting, timeout_s=60.0)
+            arm = suite.start_arm(Origin(cell.workload), "tiny", setting, timeout_s=60.0)
             try:
                 arm.first_step(60.0)
                 arm.warm(60.0)

@@ -8,6 +8,7 @@ from benchmarks.arm import Arm
 from benchmarks.cell import Cell
 from benchmarks.experiment import BASELINE, CANDIDATE, Experiment, Plan
 from benchmarks.guards import PLAIN
+from benchmarks.launcher import Origin
 from benchmarks.selfcheck.bench import opened
 from benchmarks.setting import Setting
 from benchmarks.telemetry import Telemetry
@@ -49,7 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
     with opened([cell], workload=arguments.workload) as suite, Telemetry() as telemetry:
 
         def launch(arm: str, timeout_s: float) -> Arm:
-            return suite.start_arm(cell.workload, suite.scale_of(cell), setting, timeout_s)
+            return suite.start_arm(Origin(cell.workload), suite.scale_of(cell), setting, timeout_s)
 
         watched = WatchOne(telemetry, CANDIDATE)
         settings = {BASELINE: setting, CANDIDATE: setting}

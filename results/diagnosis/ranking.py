@@ -1,7 +1,7 @@
 """All rules over one cell, and which finding is the answer."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 
 from results.diagnosis import disturbances, limits, waits
 from results.diagnosis.finding import Finding, Rule, Ruled
@@ -48,9 +48,10 @@ def diagnose(cell: Numbers) -> Diagnosis:
     )
 
 
-def sentence(record: Record) -> str:
+def sentence(record: Record, offered: Callable[[str], bool] = lambda name: True) -> str:
     """What binds this record's candidate, its evidence and what to try: one sentence, no markup.
 
+    `offered`: whether a technique is worth naming, being there and not already tried in vain.
     Starts with NOT_CLEAR where the numbers do not tell, and then says what they lack.
     """
     cell = numbers(record)
@@ -58,7 +59,7 @@ def sentence(record: Record) -> str:
     if not found.findings:
         return f"{NOT_CLEAR}: {_why_not(cell, found)}"
     first, *others = found.findings
-    said = first.sentence
+    said = replace(first, techniques=tuple(filter(offered, first.techniques))).sentence
     if others:
         said += f" (next: {others[0].binds}, {others[0].share:.0%})"
     return said
