@@ -91,6 +91,13 @@ def bench(session: nox.Session) -> None:
 
 
 @nox.session
+def regress(session: nox.Session) -> None:
+    """Gate this tree against a revision or another Python: -- --against REV."""
+    python = interpreter(session, SUITE)
+    session.run(python, "-m", "benchmarks", "regress", *session.posargs, external=True)
+
+
+@nox.session
 def doctor(session: nox.Session) -> None:
     """Say what this machine can train with, and what to mend; installs nothing."""
     bare = session._runner.global_config.force_venv_backend == "none"

@@ -5,6 +5,7 @@ marks are events in its stream: a part is then the time until the device had com
 that waiting for data shows as the device's idle time and hidden work shows as none.
 """
 
+import statistics
 from collections.abc import Callable
 from time import perf_counter
 from typing import Any
@@ -27,7 +28,7 @@ def break_down(training: Training, steps: int) -> dict[str, Any]:
     parts, step_s = timed_parts(training, steps)
     found: dict[str, Any] = {f"{name}_s": seconds for name, seconds in parts.items()}
     found |= communication(training, steps, parts["backward"])
-    found["backward_s"] -= found["communication_s"] or 0.0
+    found["backward_s"] = max(0.0, found["backward_s"] - found["communication_s"])
     found["other_s"] = max(0.0, step_s - sum(parts.values()))
     found["step_s"] = step_s
     found["steps"] = steps
@@ -52,7 +53,7 @@ def timed_parts(training: Training, steps: int) -> tuple[dict[str, float], float
     }, step_s
 
 
-def communication(training: Training, steps: int, backward_s: float) -> dict[str, float | None]:
+def communication(training: Training, steps: int, backward_s: float) -> dict[str, float | int]:
     """Exposed communication: how much longer backward takes with it than without, seconds a step.
 
     DistributedDataParallel overlaps its all-reduce with backward; what is hidden costs nothing.
@@ -60,18 +61,21 @@ def communication(training: Training, steps: int, backward_s: float) -> dict[str
     """
     model = training.model
     if isinstance(model, nn.DataParallel):
-        return {"communication_s": scattered_s(training, steps), "imbalance": None}
+        return {"communication_s": scattered_s(training, steps)}
     if not isinstance(model, DistributedDataParallel):
-        return {"communication_s": 0.0, "imbalance": None}
+        return {"communication_s": 0.0}
     with model.no_sync():
         alone, _ = timed_parts(training, steps)
-    own_step_s = sum(alone.values())  # without the wait for the others at the end
-    exposed = torch.tensor([backward_s - alone["backward"], own_step_s, own_step_s])
-    torch.distributed.all_reduce(exposed[0:1], torch.distributed.ReduceOp.MAX)
-    torch.distributed.all_reduce(exposed[1:2], torch.distributed.ReduceOp.MAX)
-    torch.distributed.all_reduce(exposed[2:3], torch.distributed.ReduceOp.SUM)
-    slowest_s, mean_s = float(exposed[1]), float(exposed[2]) / training.place.world
-    return {"communication_s": max(0.0, float(exposed[0])), "imbalance": slowest_s / mean_s}
+    # without the wait for the others at the end
+    mine = {"exposed_s": backward_s - alone["backward"], "own_step_s": sum(alone.values())}
+    ranks: list[Any] = [None] * training.place.world
+    torch.distributed.all_gather_object(ranks, mine)
+    own_step_s = [rank["own_step_s"] for rank in ranks]
+    return {
+        "communication_s": max(0.0, *(rank["exposed_s"] for rank in ranks)),
+        "imbalance": max(own_step_s) / statistics.mean(own_step_s),
+        "slowest_rank": own_step_s.index(max(own_step_s)),
+    }
 
 
 def scattered_s(training: Training, steps: int) -> float:

@@ -6,6 +6,7 @@ from results.render import one_line, terminal
 from results.store import RunFolder
 from results.summary import summary
 from results.table import workload_tables
+from results.where import where_terminal
 
 
 def closing_screen(run: RunFolder, width: int, colour: bool) -> str:
@@ -17,7 +18,8 @@ def closing_screen(run: RunFolder, width: int, colour: bool) -> str:
         f"{shown(run.path)}: {', '.join(path.name for path in files if path.exists())}",
         "",
     ]
-    return terminal(workload_tables(records), width, colour=colour) + "\n".join(lines)
+    tables = terminal(workload_tables(records), width, colour=colour)
+    return tables + where_terminal(records, width, colour=colour) + "\n".join(lines)
 
 
 def shown(path: Path) -> str:

@@ -153,7 +153,6 @@ def measure(request: pytest.FixtureRequest) -> Measure:
         if record.blocks:
             benchmark = request.getfixturevalue("benchmark")
             replay(benchmark, request.node.stash[CLOCK], step_durations(record))
-            benchmark.extra_info.update(json.loads(record.to_json()))
 
     return measure
 
@@ -173,10 +172,14 @@ def pytest_report_teststatus(
     return None
 
 
-def pytest_benchmark_update_json(output_json: dict[str, Any]) -> None:
-    """Parameters as JSON instead of a Python object's text."""
+def pytest_benchmark_update_json(config: pytest.Config, output_json: dict[str, Any]) -> None:
+    """The record as extra_info, and its setting as parameters instead of a Python object's text."""
+    suite = config.stash.get(SUITE, None)
+    records = {record.cell: record for record in suite.run.records()} if suite else {}
     for entry in output_json["benchmarks"]:
-        entry["params"] = entry["extra_info"].get("setting")
+        if record := records.get(entry["name"]):
+            entry["extra_info"] = json.loads(record.to_json())
+            entry["params"] = record.setting
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

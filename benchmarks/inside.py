@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from benchmarks.arm import Arm
 from benchmarks.hardware import Hardware
@@ -34,14 +33,19 @@ def attribute(
     steps = min(MOST, max(FEWEST, round(PART_S / step_s)))
     breakdown = arm.look({"do": "break_down", "steps": steps}, LIMIT_S)["breakdown"]
     counted = arm.look({"do": "count_flops"}, LIMIT_S)
-    flops = counted["per_step"]
-    median_s = record.step_s["median"] if record.step_s else None
-    told = {"flops_reason": counted["reason"], "peak_flops": peak_of(record, machine)}
+    flops, reason = counted["per_step"], counted["reason"]
+    step_s = record.step_s["median"] if record.step_s else step_s
+    dtype, known = dtype_of(record), peak_of(record, machine)
+    if reason:
+        breakdown["flops_reason"] = reason
+    if flops and dtype and known is None:
+        able = arm.look({"do": "multiply", "dtype": dtype}, LIMIT_S)["flops_per_s"]
+        breakdown |= {"matmul_flops_per_s": able, "of_matmul_ceiling": flops / step_s / able}
     looked = replace(
         record,
-        attribution=breakdown | {name: value for name, value in told.items() if value is not None},
+        attribution=breakdown,
         flops_per_step=flops,
-        mfu=mfu(flops, median_s, counted["devices"], peak_of(record, machine)),
+        mfu=mfu(flops, step_s, counted["devices"], known),
     )
     return replace(looked, diagnosis=sentence(looked, offered))
 
@@ -80,8 +84,13 @@ def profile_by_nsys(arm: Arm, record: Record, report: Path) -> Record:
     return replace(record, profile={"report": report.name, "steps": PROFILED, "top": []})
 
 
+def dtype_of(record: Record) -> str | None:
+    """What the setting computes in, as `peaks` names it."""
+    return PEAK_DTYPES.get(record.setting["precision"])
+
+
 def peak_of(record: Record, machine: Hardware) -> float | None:
     """Dense peak (FLOP/s) of the device for the dtype of the setting; None where unknown."""
     names = [gpu.name for gpu in machine.gpus if gpu.device == record.setting["device"]]
-    dtype: Any = PEAK_DTYPES.get(record.setting["precision"])
+    dtype = dtype_of(record)
     return peak(names[0], dtype) if names and dtype else None

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from benchmarks import flops
+from benchmarks import ceiling, flops
 from benchmarks.breakdown import break_down
 from benchmarks.evidence import gpu_uuids, read_back
 from benchmarks.marks import marks_for
@@ -31,6 +31,7 @@ class Orders:
             "read_back": self._read_back,
             "break_down": self._break_down,
             "count_flops": self._count_flops,
+            "multiply": self._multiply,
             "profile": self._profile,
             "profile_nsys": self._profile_nsys,
             "leave": self._leave,
@@ -128,6 +129,13 @@ class Orders:
         devices = training.place.world * training.replicas
         total = None if one.per_step is None else one.per_step * devices
         return {"per_step": total, "reason": one.reason, "devices": devices}
+
+    def _multiply(self, order: Order) -> dict[str, Any]:
+        """The measured matmul ceiling of all ranks and replicas together, FLOP/s."""
+        training = self.training
+        training.synchronize()
+        one = ceiling.matmul_flops_per_s(training.device, order["dtype"])
+        return {"flops_per_s": sum(self._gather([one])) * training.replicas}
 
     def _own(self, trace: str) -> Path:
         """Rank 0 writes where it was told to, the others beside it."""

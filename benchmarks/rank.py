@@ -127,7 +127,8 @@ def _run_rank(job: Job) -> int:
         # torchrun's default of one thread a rank would be unfair to DDP
         torch.set_num_threads(max(1, job["cores"] // place.world))
     if place.world > 1:
-        backend = "gloo" if setting.device == "cpu" else f"cpu:gloo,{setting.device}:nccl"
+        own = torch.distributed.get_default_backend_for_device(setting.device)  # nccl, xccl, gloo
+        backend = own if setting.device == "cpu" else f"cpu:gloo,{setting.device}:{own}"
         torch.distributed.init_process_group(backend, timeout=PATIENCE)
     workload = workloads.load(job["workload"])
     training = Training(

@@ -74,7 +74,7 @@ class Suite:
             {(c.workload, self.scale_of(c)) for c in cells if self._possible(c)}
         ):
             self.prepare(Origin(workload), scale)
-        described = environment.describe(self.hardware, self._resolved())
+        described = environment.describe(self.hardware, self._resolved(cells))
         if self.options.resume is None:
             self.run = RunFolder.create(self.options.runs, described)
         else:
@@ -114,10 +114,12 @@ class Suite:
         on_cpu = self.hardware.accelerator is None
         return QUICK_BUDGET_S if on_cpu else QUICK_BUDGET_ON_ACCELERATOR_S
 
-    def _resolved(self) -> dict[str, Any]:
+    def _resolved(self, cells: Sequence[Cell]) -> dict[str, Any]:
         """The options with what was chosen for the user."""
         budget_s = self._budget_s()
         return self.options.to_dict() | {
+            "devices": sorted({cell.device for cell in cells}),
+            "scale": ", ".join(sorted({self.scale_of(cell) for cell in cells})),
             "tier": "quick" if self._quick else "full",
             "budget_s": None if budget_s == float("inf") else budget_s,
         }

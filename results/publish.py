@@ -12,6 +12,7 @@ from results.render import csv, escape, markdown
 from results.store import RunFolder
 from results.summary import summary
 from results.table import workload_tables
+from results.where import where_markdown
 
 
 def write_tables(run: RunFolder) -> None:
@@ -28,6 +29,7 @@ def report(name: str, environment: Mapping[str, Any], records: Sequence[Record])
         f"# Training speed on {escape(machine(environment))}\n",
         _bullets([f"run: {name}", *(f"{fact}: {value}" for fact, value in facts(environment))]),
         markdown(workload_tables(records)),
+        where_markdown(records),
         "## This run\n",
         _bullets(summary(records)),
     ]

@@ -3,4 +3,4 @@
 A command has HELP (one line), `configure(parser)` and `run(arguments) -> int`, its exit code.
 """
 
-COMMANDS = ("doctor", "selfcheck")
+COMMANDS = ("doctor", "regress", "selfcheck")

@@ -9,6 +9,7 @@ from results.render import as_json, csv, escape, markdown, terminal
 from results.store import RunFolder
 from results.summary import summary
 from results.table import workload_tables
+from results.where import where_markdown, where_terminal
 
 HELP = "print the tables of runs"
 FORMATS = ("markdown", "csv", "json", "terminal")
@@ -61,9 +62,14 @@ def _tables(folder: RunFolder, arguments: argparse.Namespace, named: bool) -> st
     )
     lines = summary(records)
     if arguments.format == "markdown":
-        return "\n".join([markdown(tables), *(f"- {escape(line)}" for line in lines), ""])
-    width = shutil.get_terminal_size((100, 24)).columns
-    return terminal(tables, width, colour=sys.stdout.isatty(), closing=lines)
+        bullets = "".join(f"- {escape(line)}\n" for line in lines)
+        return "\n".join(filter(None, [markdown(tables), where_markdown(records), bullets]))
+    width, colour = shutil.get_terminal_size((100, 24)).columns, sys.stdout.isatty()
+    return (
+        terminal(tables, width, colour=colour)
+        + where_terminal(records, width, colour=colour)
+        + terminal((), width, colour=colour, closing=lines)
+    )
 
 
 def _names(text: str) -> list[str]:

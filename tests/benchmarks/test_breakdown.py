@@ -3,14 +3,19 @@
 The sleeps are ten times the usual ones, so that what a busy machine adds is small beside them.
 """
 
+import os
 from pathlib import Path
 
 import pytest
 
+from benchmarks.arm import Arm
 from benchmarks.breakdown import break_down
+from benchmarks.launcher import Launcher
+from benchmarks.reaper import Reaper
 from benchmarks.selfcheck import sleepers
 from benchmarks.setting import Setting
 from benchmarks.training import Place, Training
+from tests.benchmarks.live import job
 from workloads import Source
 
 SLOWER = 10
@@ -55,3 +60,23 @@ def test_workers_take_the_wait_for_data_away(tmp_path: Path) -> None:
 
     assert helped["data_s"] < alone["data_s"] / 2
     assert helped["loader_samples_per_s"] > 2 * alone["loader_samples_per_s"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="two gloo ranks are forked")
+def test_two_ranks_tell_their_exposed_exchange_and_the_slowest_of_them(
+    launcher: Launcher, reaper: Reaper, tmp_path: Path
+) -> None:
+    arm = Arm.start(launcher, reaper, job("fine", tmp_path, parallel="ddp2"), 120.0)
+    try:
+        arm.first_step(120.0)
+        arm.warm(120.0)
+        found = arm.look({"do": "break_down", "steps": 3}, 120.0)["breakdown"]
+        flops = arm.look({"do": "count_flops"}, 120.0)
+        ceiling = arm.look({"do": "multiply", "dtype": "fp32"}, 120.0)
+    finally:
+        arm.close()
+    assert found["communication_s"] >= 0.0
+    assert found["slowest_rank"] in (0, 1)
+    assert 1.0 <= found["imbalance"] <= 2.0
+    assert flops["devices"] == 2
+    assert ceiling["flops_per_s"] > 0

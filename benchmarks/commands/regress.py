@@ -1,0 +1,136 @@
+"""`python -m benchmarks regress`: the gate.
+
+Exit code 0: no regression, 1: regression, 2: wrong use, 3: inconclusive.
+"""
+
+import argparse
+import shutil
+import sys
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+
+from _pytest.mark.expression import Expression  # -k as pytest has it, without a session
+
+from benchmarks.cell import Cell
+from benchmarks.experiment import BASELINE, CANDIDATE
+from benchmarks.hardware import glance
+from benchmarks.launcher import Origin
+from benchmarks.matrix import Scope, matrix
+from benchmarks.options import OptionError
+from benchmarks.progress import result_line
+from benchmarks.regress.gate import Gated, run_gate, with_controls
+from benchmarks.regress.origins import from_python, from_revision
+from benchmarks.selfcheck.bench import opened
+from results import gate_table
+from results.commands.percent import share
+from results.gate import Rules
+from results.job_summary import append_job_summary
+from results.record import Record
+
+HELP = "compare this tree with a git revision, or this Python with another, and gate on it"
+DEFAULT_WORKLOADS = "resnet18,gpt2"
+CONFIRMING_STARTS = 8
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    other = parser.add_mutually_exclusive_group(required=True)
+    other.add_argument("--against", metavar="REV", help="a git revision of what is trained")
+    other.add_argument("--against-python", metavar="PATH", help="another interpreter")
+    parser.add_argument(
+        "--margin", type=share, default=0.03, help="a slowdown that nobody minds (3%%)"
+    )
+    parser.add_argument(
+        "--family-error", type=share, default=0.05, help="chance of any false alarm (5%%)"
+    )
+    parser.add_argument(
+        "-k",
+        "--cells",
+        metavar="EXPRESSION",
+        help="cells as pytest's -k selects them (default: the plain ones)",
+    )
+    parser.add_argument(
+        "--workload",
+        default=DEFAULT_WORKLOADS,
+        help=f"names, or path/to/file.py:name (default: {DEFAULT_WORKLOADS})",
+    )
+    parser.add_argument("--device", help="default: the accelerator, else the CPU")
+    parser.add_argument("--scale")
+    parser.add_argument("--starts", default="4", help="of each cell in the screening (default: 4)")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the verdict as JSON")
+    parser.add_argument("--markdown", type=Path, metavar="FILE", help="write the table as Markdown")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    words = {
+        name: value
+        for name in ("workload", "device", "scale", "starts")
+        if (value := getattr(arguments, name))
+    }
+    rules = Rules(
+        margin=arguments.margin,
+        family_error=arguments.family_error,
+        confirm_starts=CONFIRMING_STARTS,
+    )
+    gated = with_controls(selected(arguments))
+    with ExitStack() as stack:
+        suite = stack.enter_context(opened([each.cell for each in gated], **words))
+        old = {
+            each.cell.workload: stack.enter_context(
+                from_revision(each.cell.workload, arguments.against)
+            )
+            if arguments.against
+            else from_python(each.cell.workload, arguments.against_python)
+            for each in gated
+        }
+
+        def measure(each: Gated, stage: int) -> Record:
+            new = Origin(each.cell.workload)
+            before = old[each.cell.workload]
+            record = suite.measure_between(
+                each.name,
+                each.cell,
+                {BASELINE: before, CANDIDATE: before if each.control else new},
+                starts=CONFIRMING_STARTS if stage else None,
+            )
+            print(
+                ("confirming " if stage else "") + result_line(record), file=sys.stderr, flush=True
+            )
+            return record
+
+        result = run_gate(gated, measure, rules)
+    report = gate_table.markdown(result)
+    append_job_summary(report)
+    for path, text in ((arguments.markdown, report), (arguments.json, gate_table.as_json(result))):
+        if path:
+            path.write_text(text)
+    width = shutil.get_terminal_size((100, 24)).columns
+    print(gate_table.terminal(result, width, colour=sys.stdout.isatty()))
+    return result.exit_code
+
+
+def selected(arguments: argparse.Namespace) -> list[Cell]:
+    """The matrix's cells that `-k` selects; without it, the plain cell of each workload.
+
+    Raises:
+        OptionError: no cell, or no expression.
+    """
+    seen = glance()
+    accelerators = [name for name in ("cuda", "xpu", "mps") if seen.devices.get(name)]
+    device = arguments.device or next(iter(accelerators), "cpu")
+    workloads = [name for name in arguments.workload.split(",") if name]
+    cells = matrix(Scope(workloads, [device], seen, named=True))
+    if arguments.cells is None:
+        return [cell for cell in cells if cell.is_control]
+    try:
+        wanted = Expression.compile(arguments.cells)
+    except SyntaxError as error:
+        raise OptionError(f"-k {arguments.cells}: {error.msg}") from error
+    chosen = [cell for cell in cells if wanted.evaluate(partial(_holds, cell.id))]
+    if not chosen:
+        raise OptionError(f"-k {arguments.cells}: selects none of {len(cells)} cells")
+    return chosen
+
+
+def _holds(name: str, word: str, **_: object) -> bool:
+    return word in name
