@@ -34,7 +34,9 @@ Measure = Callable[[Cell], None]
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("training acceleration")
     for name, details in options.HELP.items():
-        group.addoption(name, default=None, **{"metavar": "VALUE", **details})
+        flag = details.get("action") == "store_true"
+        value = {} if flag else {"metavar": "VALUE"}
+        group.addoption(name, default=None, **value, **details)
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -42,6 +42,7 @@ class Options:
     cache: Path
     runs: Path
     resume: str | None
+    steady_malloc: bool
 
     def plan_on(self, device: str) -> Plan:
         """How much to measure there, unless the user says otherwise."""
@@ -89,6 +90,11 @@ HELP: dict[str, dict[str, Any]] = {
         "help": f"length of a timed block (default: {CPU_PLAN.block_s}, on an accelerator "
         f"{ACCELERATOR_PLAN.block_s})"
     },
+    "--steady-malloc": {
+        "action": "store_true",
+        "help": "fix the thresholds of glibc's malloc in both arms: on a CPU, heaps that settle "
+        "differently from start to start are the largest part of the spread",
+    },
     "--attribute": {
         "help": "where a step's time goes, in steps of its own: all cells, best (the plain and the "
         "best cell of each workload), or none (default; nox -s bench asks for best)"
@@ -135,6 +141,7 @@ def read(raw: Callable[[str], Any], default_runs: Path) -> Options:
         cache=Path(raw("--cache") or CACHE).expanduser().absolute(),
         runs=Path(raw("--runs") or default_runs).absolute(),
         resume=raw("--resume"),
+        steady_malloc=bool(raw("--steady-malloc")),
     )
 
 

@@ -16,12 +16,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--cells", type=int, default=40, help="how many (default: 40)")
     parser.add_argument("--workload", default="resnet18")
     parser.add_argument("--starts", default="4")
+    parser.add_argument("--steady-malloc", action="store_true", help="as of pytest's option")
 
 
 def run(arguments: argparse.Namespace) -> int:
     cell = Cell(arguments.workload, PLAIN, baseline=Setting(), device="cpu")
     records = []
-    with opened([cell], workload=arguments.workload, starts=arguments.starts) as suite:
+    words = {"workload": arguments.workload, "starts": arguments.starts}
+    if arguments.steady_malloc:
+        words["steady_malloc"] = "yes"
+    with opened([cell], **words) as suite:
         for number in range(arguments.cells):
             records.append(suite.measure(f"control[{number}]", cell))
             print(result_line(records[-1]), flush=True)

@@ -152,3 +152,8 @@ def test_images_are_a_folder_of_one_folder_per_class(tmp_path: Path) -> None:
     (tmp_path / "cat").mkdir()
     assert options(images=str(tmp_path)).images == tmp_path
     assert "cannot be read" in refused(images=str(tmp_path / "none"))
+
+
+def test_malloc_is_as_the_user_has_it_unless_held_steady() -> None:
+    assert not options().steady_malloc
+    assert options(steady_malloc=True).steady_malloc
