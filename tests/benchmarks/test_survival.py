@@ -12,6 +12,7 @@ import pytest
 
 from benchmarks import options
 from benchmarks.cell import Cell
+from benchmarks.launcher import Environment
 from benchmarks.setting import Setting
 from benchmarks.suite import Suite
 from benchmarks.techniques import FP32, SINGLE, ddp, workers
@@ -122,7 +123,7 @@ def test_a_hang_in_the_first_step_ends_at_the_cells_limit(
 
 
 def test_a_lost_fork_server_costs_one_cell(suite: Suite) -> None:
-    suite._launcher._server.kill()  # type: ignore[attr-defined]
+    suite._launcher_in(Environment())._server.kill()  # type: ignore[attr-defined]
     lost = suite.measure("without a server", cell("fine"))
     assert lost.outcome == "failed"
     assert lost.reason is not None
