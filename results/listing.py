@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from results.columns import Heading
-from results.render import escape, one_line
+from results.render import escape, one_line, plain_console
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -54,20 +54,10 @@ def terminal(listing: Listing, width: int, *, colour: bool = False) -> str:
 
     Where not even that fits, each row becomes a paragraph, so that nothing is cut off.
     """
-    from rich.console import Console
     from rich.text import Text
 
     output = io.StringIO()
-    console = Console(
-        file=output,
-        width=width,
-        force_terminal=colour,
-        color_system="standard" if colour else None,
-        highlight=False,
-        emoji=False,
-        markup=False,
-        legacy_windows=False,
-    )
+    console = plain_console(output, width, colour=colour)
     console.print(Text(one_line(listing.title), style="bold"))
     heads = [one_line(heading.text) for heading in listing.headings]
     rows = [[one_line(text) for text in row] for row in listing.rows]

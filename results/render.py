@@ -17,7 +17,7 @@ from results.record import Record
 from results.table import NotMeasured, Table, frame
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
+    from rich.console import Console, RenderableType
     from rich.table import Table as RichTable
 
 GAP = 2  # blanks between columns on a terminal
@@ -125,17 +125,11 @@ def as_json(records: Sequence[Record], show: Sequence[str] | None = None) -> str
     return json.dumps(plain, indent=2, allow_nan=False) + "\n"
 
 
-def terminal(
-    tables: Sequence[Table], width: int, *, colour: bool = False, closing: Sequence[str] = ()
-) -> str:
-    """For a terminal of `width` characters; columns that do not fit give way, and it says so.
-
-    closing: lines for below the tables, wrapped like the rest (see `summary`).
-    """
+def plain_console(output: io.StringIO, width: int, *, colour: bool) -> "Console":
+    """A console that writes texts as they are: no markup, no emoji, no guessed highlights."""
     from rich.console import Console
 
-    output = io.StringIO()
-    console = Console(
+    return Console(
         file=output,
         width=width,
         force_terminal=colour,
@@ -145,6 +139,17 @@ def terminal(
         markup=False,
         legacy_windows=False,
     )
+
+
+def terminal(
+    tables: Sequence[Table], width: int, *, colour: bool = False, closing: Sequence[str] = ()
+) -> str:
+    """For a terminal of `width` characters; columns that do not fit give way, and it says so.
+
+    closing: lines for below the tables, wrapped like the rest (see `summary`).
+    """
+    output = io.StringIO()
+    console = plain_console(output, width, colour=colour)
     for table in tables:
         for part in _parts(table, width):
             console.print(part)
