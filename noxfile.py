@@ -33,8 +33,13 @@ def missing(python: str, requirements: tuple[str, ...]) -> list[str]:
         str(wanted)
         for wanted in map(Requirement, requirements)
         if (wanted.marker is None or wanted.marker.evaluate())
-        and not wanted.specifier.contains(installed.get(normal(wanted.name), "0"), prereleases=True)
+        and not satisfied(wanted, installed.get(normal(wanted.name)))
     ]
+
+
+def satisfied(wanted: Requirement, version: str | None) -> bool:
+    """Whether the installed `version` will do; None: not installed, which nothing will do for."""
+    return version is not None and wanted.specifier.contains(version, prereleases=True)
 
 
 def normal(name: str) -> str:
