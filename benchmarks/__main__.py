@@ -11,22 +11,19 @@ USAGE_ERROR = 2
 
 
 def parser(words: Sequence[str]) -> argparse.ArgumentParser:
-    """Knows all commands, and the options of those that `words` name.
-
-    The others stay unloaded: the doctor runs where packages that they import are missing.
-    """
+    """Knows all commands, and the options of those that `words` name: the others stay unloaded."""
     whole = argparse.ArgumentParser(
         prog="python -m benchmarks",
         description="The suite's own commands; the cells themselves run with `nox -s bench`.",
         allow_abbrev=False,
     )
     commands = whole.add_subparsers(metavar="COMMAND", required=True, dest="command")
-    for name in COMMANDS:
-        module = importlib.import_module(f"benchmarks.commands.{name}")
-        command = commands.add_parser(name, help=module.HELP, description=module.HELP)
+    for name, purpose in COMMANDS.items():
+        command = commands.add_parser(name, help=purpose, description=purpose)
         if name in words:
+            module = importlib.import_module(f"benchmarks.commands.{name}")
             module.configure(command)
-        command.set_defaults(run=module.run)
+            command.set_defaults(run=module.run)
     return whole
 
 

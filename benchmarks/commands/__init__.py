@@ -1,6 +1,13 @@
-"""The commands of `python -m benchmarks`, one module each.
+"""The commands of `python -m benchmarks`, one module each, and what each is for.
 
-A command has HELP (one line), `configure(parser)` and `run(arguments) -> int`, its exit code.
+A command has `configure(parser)` and `run(arguments) -> int`, its exit code. Its line of help is
+here, so that naming the commands imports none of them: the doctor runs where packages are missing.
 """
 
-COMMANDS = ("doctor", "regress", "selfcheck")
+from collections.abc import Mapping
+
+COMMANDS: Mapping[str, str] = {
+    "doctor": "say what this machine can train with, and what to mend; works without torch",
+    "regress": "compare this tree with a git revision, or this Python with another, and gate on it",
+    "selfcheck": "measure how far the suite itself can be believed",
+}

@@ -4,8 +4,6 @@ import argparse
 
 from benchmarks.doctor.examine import examine
 
-HELP = "say what this machine can train with, and what to mend; works without torch"
-
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.epilog = "Ends with 0 where training works, with 1 where something must be mended."

@@ -28,7 +28,6 @@ from results.gate import Rules
 from results.job_summary import append_job_summary
 from results.record import Record
 
-HELP = "compare this tree with a git revision, or this Python with another, and gate on it"
 DEFAULT_WORKLOADS = "resnet18,gpt2"
 CONFIRMING_STARTS = 8
 

@@ -3,7 +3,6 @@
 import argparse
 import importlib
 
-HELP = "measure how far the suite itself can be believed"
 CHECKS = (
     "controls",
     "bare_loop",

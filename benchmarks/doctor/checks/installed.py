@@ -5,6 +5,7 @@ from benchmarks.doctor.facts import Facts
 from benchmarks.doctor.finding import Finding, Level
 
 CHOOSE = "choose the build for this machine at https://pytorch.org/get-started/locally"
+INSTALL = "`python3 -m pip install nox && python3 -m nox -s bench`"
 OF_THEIR_OWN = ("torch", "torchvision")  # checks of their own say that these are missing
 
 
@@ -16,7 +17,7 @@ def torch_missing(facts: Facts) -> Finding | None:
         Level.MEND,
         "PyTorch is not installed",
         f"{facts.packages.executable} (Python {facts.packages.python}) finds no module torch",
-        f"run `nox -s bench`, which installs it into .venv, or {CHOOSE}",
+        f"{INSTALL} installs it into .venv and measures; or {CHOOSE}",
     )
 
 
@@ -50,7 +51,7 @@ def packages_missing(facts: Facts) -> Finding | None:
         Level.MEND,
         "packages that the suite needs are missing or too old",
         ", ".join(f"{name} ({why})" for name, why in wrong.items()),
-        "`nox -s bench` installs them into .venv; by hand: "
+        f"{INSTALL} installs them into .venv; by hand: "
         f"`{facts.packages.executable} -m pip install {names}`",
     )
 

@@ -1,7 +1,10 @@
 """No torch, a broken one, one for the CPU only, or packages that do not fit each other."""
 
+import os
 import signal
+import subprocess
 import sys
+import venv
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,6 +14,8 @@ from benchmarks.doctor import packages
 from benchmarks.doctor.checks import installed
 from tests.benchmarks.doctor.machines import a_server
 from tests.benchmarks.doctor.visit import a_root, visit
+
+ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture
@@ -33,6 +38,17 @@ def test_without_torch_and_all_other_packages_the_page_still_comes(
     assert "nvidia-ml-py" in seen.finding("packages that the suite needs").splitlines()[2]
     assert "\nCPU  " in seen.page
     assert "\ncores  " in seen.page
+
+
+def test_the_command_runs_in_an_interpreter_without_any_package(tmp_path: Path) -> None:
+    venv.create(tmp_path, with_pip=False)
+    python = tmp_path / ("Scripts" if os.name == "nt" else "bin") / "python"
+    command = [python, "-m", "benchmarks", "doctor"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "mend: PyTorch is not installed" in done.stdout
+    assert "python3 -m pip install nox && python3 -m nox -s bench" in done.stdout
+    assert done.stderr == ""
 
 
 def test_a_torch_that_cannot_load_its_libraries_is_quoted(tmp_path: Path) -> None:
