@@ -30,13 +30,14 @@ Metrics = Mapping[str, Reading[float]]
 
 
 class Gpm:
-    """The performance counters of one GPU. `close` before NVML is shut down."""
+    """The performance counters of one GPU or MIG instance. `close` before NVML is shut down."""
 
     def __init__(self, gpu: NvmlGpu) -> None:
         self._gpu = gpu
         self._begun = False
-        self._samples: Reading[tuple[Any, Any]] = (
-            Reading(None, "not reported for a MIG instance") if gpu.is_mig else gpu.ask(_allocate)
+        self._take_sample = _take_of_instance if gpu.is_mig else _take_of_gpu
+        self._samples: Reading[tuple[Any, Any]] = gpu.ask(
+            _allocate_for_instance if gpu.is_mig else _allocate
         )
 
     def begin(self) -> None:
@@ -64,7 +65,21 @@ class Gpm:
         if self._samples.value is None:
             return Reading(None, self._samples.reason)
         sample = self._samples.value[which]
-        return self._gpu.ask(lambda nvml, gpu: bool(nvml.nvmlGpmSampleGet(gpu, sample)))
+        return self._gpu.ask(lambda nvml, gpu: bool(self._take_sample(nvml, gpu, sample)))
+
+
+def _take_of_gpu(nvml: Any, gpu: Any, sample: Any) -> Any:
+    return nvml.nvmlGpmSampleGet(gpu, sample)
+
+
+def _take_of_instance(nvml: Any, mig: Any, sample: Any) -> Any:
+    """A MIG instance is asked for by its number on the GPU that it is a part of."""
+    gpu = nvml.nvmlDeviceGetDeviceHandleFromMigDeviceHandle(mig)
+    return nvml.nvmlGpmMigSampleGet(gpu, nvml.nvmlDeviceGetGpuInstanceId(mig), sample)
+
+
+def _allocate_for_instance(nvml: Any, mig: Any) -> tuple[Any, Any]:
+    return _allocate(nvml, nvml.nvmlDeviceGetDeviceHandleFromMigDeviceHandle(mig))
 
 
 def _allocate(nvml: Any, gpu: Any) -> tuple[Any, Any]:

@@ -3,8 +3,8 @@
  * Only what benchmarks/nvml.py asks is here, with the symbols and layouts that pynvml's wrappers
  * use. A "gpu" handle is a pointer into `devices`. Scenarios: two, mig, unsupported, denied, lost,
  * old, foreign, container, throttled, no_driver, broken_counter, hopper (GPM, NVLink and PCIe
- * counters, which the others lack), half_hopper (GPM without its NVLink metrics), over_cap (power
- * above the cap), narrow (PCIe counters of 32 bits).
+ * counters, which the others lack), half_hopper (GPM without its NVLink metrics), mig_hopper (a MIG
+ * instance with GPM), over_cap (power above the cap), narrow (PCIe counters of 32 bits).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -37,6 +37,8 @@ static int is(const char *name) {
     return scenario && !strcmp(scenario, name);
 }
 
+static int has_migs(void) { return is("mig") || is("mig_hopper"); }
+
 /* What every question about a device comes to before its own answer. */
 static int state(device *gpu) {
     if (is("lost") && gpu->index == 1 && ++gpu->asked > 3) return LOST;
@@ -63,7 +65,7 @@ int nvmlDeviceGetHandleByIndex_v2(unsigned index, device **gpu) {
 }
 
 int nvmlDeviceGetHandleByUUID(const char *uuid, device **gpu) {
-    for (int i = 0; i < (is("mig") ? 3 : 2); i++)
+    for (int i = 0; i < (has_migs() ? 3 : 2); i++)
         if (!strcmp(uuid, devices[i].uuid)) { *gpu = &devices[i]; return OK; }
     return NOT_FOUND;
 }
@@ -76,7 +78,7 @@ int nvmlDeviceGetUUID(device *gpu, char *text, unsigned size) {
 int nvmlDeviceIsMigDeviceHandle(device *gpu, unsigned *mig) { *mig = gpu->mig; return OK; }
 
 int nvmlDeviceGetMaxMigDeviceCount(device *gpu, unsigned *count) {
-    *count = is("mig") && gpu->index == 0 ? 7 : 0;
+    *count = has_migs() && gpu->index == 0 ? 7 : 0;
     return OK;
 }
 
@@ -191,21 +193,44 @@ int nvmlDeviceGetFieldValues(device *gpu, int count, field *out) {
     return OK;
 }
 
+static int has_gpm(void) { return is("hopper") || is("half_hopper") || is("mig_hopper"); }
+
 int nvmlGpmQueryDeviceSupport(device *gpu, gpm_support *out) {
     int bad = state(gpu);
     if (bad) return bad;
-    out->supported = is("hopper") || is("half_hopper");
+    if (gpu->mig) return INVALID; /* it is the whole GPU that can or cannot */
+    out->supported = has_gpm();
     return OK;
 }
 
 int nvmlGpmSampleAlloc(gpm_sample **out) { return (*out = calloc(1, sizeof **out)) ? OK : 20; }
 int nvmlGpmSampleFree(gpm_sample *sample) { free(sample); return OK; }
 
+static int gpm_now;
+
 int nvmlGpmSampleGet(device *gpu, gpm_sample *out) {
-    static int now;
     int bad = state(gpu);
     if (bad) return bad;
-    out->at = ++now;
+    if (gpu->mig) return INVALID;
+    out->at = ++gpm_now;
+    return OK;
+}
+
+int nvmlDeviceGetDeviceHandleFromMigDeviceHandle(device *mig, device **gpu) {
+    if (!mig->mig) return INVALID;
+    *gpu = &devices[0];
+    return OK;
+}
+
+int nvmlDeviceGetGpuInstanceId(device *mig, unsigned *id) {
+    if (!mig->mig) return INVALID;
+    *id = 5;
+    return OK;
+}
+
+int nvmlGpmMigSampleGet(device *gpu, unsigned instance, gpm_sample *out) {
+    if (gpu != &devices[0] || instance != 5) return INVALID;
+    out->at = ++gpm_now;
     return OK;
 }
 

@@ -304,6 +304,19 @@ def test_the_inside_of_the_gpu_is_known_where_it_counts() -> None:
     assert candidate["gpu_memory_others_bytes"] == 0
 
 
+def test_a_mig_instance_has_its_own_inside_and_reasons_for_what_is_the_whole_gpus() -> None:
+    on_mig = TWO_ARMS.replace("SECOND", "MIG")
+    candidate = play("mig_hopper", on_mig)[0]["candidate"]
+    assert candidate["gpu_sm_active_pct"] == 12.0
+    assert candidate["gpu_tensor_active_pct"] == 15.0
+    for name in ("gpu_utilization_pct", "gpu_power_w", "energy_j_per_sample"):
+        assert candidate[name] is None
+        assert "MIG" in candidate["reasons"][name]
+    older = play("mig", on_mig)[0]["candidate"]
+    assert older["gpu_sm_active_pct"] is None
+    assert older["reasons"]["gpu_sm_active_pct"] == "not reported for a MIG instance"
+
+
 def test_a_link_that_gpm_leaves_out_is_counted_by_the_driver() -> None:
     candidate = play("half_hopper", TWO_ARMS)[0]["candidate"]
     assert candidate["sources"]["gpu_nvlink_sent_bytes_per_s"] == "driver"

@@ -43,7 +43,7 @@ def test_without_torch_and_all_other_packages_the_page_still_comes(
 def test_the_command_runs_in_an_interpreter_without_any_package(tmp_path: Path) -> None:
     venv.create(tmp_path, with_pip=False)
     python = tmp_path / ("Scripts" if os.name == "nt" else "bin") / "python"
-    command = [python, "-m", "benchmarks", "doctor"]
+    command = [str(python), "-m", "benchmarks", "doctor"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert "mend: PyTorch is not installed" in done.stdout
