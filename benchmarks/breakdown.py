@@ -1,6 +1,6 @@
 """Where a step's time goes, measured in steps of its own, never in the timed blocks.
 
-The parts are taken between marks in the order a step runs through them. On an accelerator the
+A part lasts from its mark to the next one. On an accelerator the
 marks are events in its stream: a part is then the time until the device had come that far, so
 that waiting for data shows as the device's idle time and hidden work shows as none.
 """
@@ -42,15 +42,15 @@ def timed_parts(training: Training, steps: int) -> tuple[dict[str, float], float
     training.synchronize()
     marks = marks_for(training.device)
     start = perf_counter()
-    marks.set()
     for _ in range(steps):
         training.step(mark=marks.set)
+    marks.set("end")
     training.synchronize()
     step_s = (perf_counter() - start) / steps
-    intervals = marks.intervals_s()
-    return {
-        name: sum(intervals[place :: len(PARTS)]) / steps for place, name in enumerate(PARTS)
-    }, step_s
+    parts = dict.fromkeys(PARTS, 0.0)
+    for name, seconds in marks.intervals_s():
+        parts[name] += seconds / steps
+    return parts, step_s
 
 
 def communication(training: Training, steps: int, backward_s: float) -> dict[str, float | int]:

@@ -1,10 +1,11 @@
 """A cell: one entry of the matrix, a workload under a setting against its baseline."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from benchmarks.hardware import Hardware
 from benchmarks.setting import Setting
 from benchmarks.techniques import Technique, device_needs
+from workloads import CATALOG
 
 
 @dataclass(frozen=True)
@@ -14,6 +15,7 @@ class Cell:
     workload: a name in the catalog, or "path/to/file.py:name".
     quick: part of the default tier; the rest runs with `--tier full` or when selected.
     scale: of this cell where neither the option nor the device is to decide it.
+    on: what tells the baseline from the plain setting, for a table.
     """
 
     workload: str
@@ -22,6 +24,7 @@ class Cell:
     device: str
     quick: bool = True
     scale: str | None = None
+    on: tuple[Technique, ...] = ()
 
     @property
     def label(self) -> str:
@@ -34,7 +37,8 @@ class Cell:
 
     @property
     def setting(self) -> Setting:
-        setting = Setting(device=self.device)
+        """The axes on top of the baseline; the device is the cell's own."""
+        setting = replace(self.baseline, device=self.device)
         for axis in self.axes:
             setting = axis.apply(setting)
         return setting
@@ -55,12 +59,24 @@ class Cell:
         names = [axis.name for axis in self.changed]
         if self.device != self.baseline.device:
             names.insert(0, self.device)
-        return " + ".join(names) or "control"
+        below = " + ".join(axis.name for axis in self.on)
+        return (" + ".join(names) or "control") + (f" on {below}" if below else "")
 
     def impossible(self, hardware: Hardware) -> str | None:
         """Why this machine cannot run the cell, decided before anything is measured."""
         for setting in (self.setting, self.baseline):
             if reason := device_needs(hardware, setting):
                 return reason
+        if reason := self._unfit():
+            return reason
         reasons = (axis.needs(hardware, self.setting) for axis in self.axes)
         return next((reason for reason in reasons if reason), None)
+
+    def _unfit(self) -> str | None:
+        """A technique for images has nothing to do in text; of a user's workload nobody knows."""
+        known = CATALOG.get(self.workload)
+        for axis in self.axes:
+            if known and axis.units and known.unit not in axis.units:
+                wanted = " and ".join(axis.units)
+                return f"{axis.name} is for {wanted}, {self.label} trains on {known.unit}"
+        return None

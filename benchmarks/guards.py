@@ -7,7 +7,7 @@ from typing import Any
 from benchmarks.cell import Cell
 from benchmarks.experiment import BASELINE, CANDIDATE
 from benchmarks.setting import Setting
-from benchmarks.techniques import FP32, SINGLE, Evidence, Technique, workers
+from benchmarks.techniques import FP32, SINGLE, Evidence, checks, workers
 
 PLAIN = (workers(0), FP32, SINGLE)
 OTHER_DEVICE_TOLERANCE = 0.05  # other kernels, and other random numbers in dropout
@@ -18,10 +18,10 @@ def inspect(cell: Cell, evidence: Mapping[str, Sequence[Evidence]]) -> list[Guar
     """Every guard of a cell over all its starts; a guard that failed in one start failed."""
     guards: list[Guard] = []
     for candidate, baseline in zip(evidence[CANDIDATE], evidence[BASELINE], strict=True):
-        guards += effects(cell.axes, cell.setting, candidate)
+        guards += effects(cell.setting, candidate)
         guards += [
             {**guard, "name": f"baseline_{guard['name']}"}
-            for guard in effects(PLAIN, cell.baseline, baseline)
+            for guard in effects(cell.baseline, baseline)
         ]
         guards += losses_agree(candidate["losses"], baseline["losses"], loss_tolerance(cell))
     worst: dict[str, Guard] = {}
@@ -31,13 +31,11 @@ def inspect(cell: Cell, evidence: Mapping[str, Sequence[Evidence]]) -> list[Guar
     return list(worst.values())
 
 
-def effects(axes: Sequence[Technique], setting: Setting, evidence: Evidence) -> list[Guard]:
-    """Did each named value of each axis take effect?"""
+def effects(setting: Setting, evidence: Evidence) -> list[Guard]:
+    """Did every knob take effect, those that were to stay plain included?"""
+    found = ((name, check(setting, evidence)) for name, check in checks().items())
     return [
-        {"name": name, "ok": ok, "detail": detail}
-        for axis in axes
-        for name, check in axis.checks.items()
-        for ok, detail in [check(setting, evidence)]
+        {"name": name, "ok": finding[0], "detail": finding[1]} for name, finding in found if finding
     ]
 
 

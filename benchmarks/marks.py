@@ -7,24 +7,27 @@ import torch
 
 
 class Marks(Protocol):
-    """Points in time, set in passing; read when the block is over and the device has finished."""
+    """Named points in time, set in passing; read when the device has finished."""
 
-    def set(self) -> None: ...
-    def intervals_s(self) -> list[float]: ...
+    def set(self, name: str) -> None: ...
+    def intervals_s(self) -> list[tuple[str, float]]: ...
 
 
 class HostMarks:
     """By the host's clock: a CPU has done its work when the call returns."""
 
     def __init__(self) -> None:
-        self._times: list[float] = []
+        self._times: list[tuple[str, float]] = []
 
-    def set(self) -> None:
-        self._times.append(perf_counter())
+    def set(self, name: str) -> None:
+        self._times.append((name, perf_counter()))
 
-    def intervals_s(self) -> list[float]:
-        """Seconds between neighbouring marks."""
-        return [after - before for before, after in zip(self._times, self._times[1:], strict=False)]
+    def intervals_s(self) -> list[tuple[str, float]]:
+        """From each mark to the next: the mark's name, seconds."""
+        return [
+            (name, after - before)
+            for (name, before), (_, after) in zip(self._times, self._times[1:], strict=False)
+        ]
 
 
 class DeviceMarks:
@@ -32,18 +35,18 @@ class DeviceMarks:
 
     def __init__(self, device: torch.device) -> None:
         self._device = device
-        self._events: list[torch.Event] = []
+        self._events: list[tuple[str, torch.Event]] = []
 
-    def set(self) -> None:
+    def set(self, name: str) -> None:
         event = torch.Event(self._device, enable_timing=True)
         event.record()
-        self._events.append(event)
+        self._events.append((name, event))
 
-    def intervals_s(self) -> list[float]:
-        """Seconds between neighbouring marks; the device must have been synchronised."""
+    def intervals_s(self) -> list[tuple[str, float]]:
+        """From each mark to the next: the mark's name, seconds. Synchronise the device first."""
         return [
-            before.elapsed_time(after) / 1e3
-            for before, after in zip(self._events, self._events[1:], strict=False)
+            (name, before.elapsed_time(after) / 1e3)
+            for (name, before), (_, after) in zip(self._events, self._events[1:], strict=False)
         ]
 
 

@@ -91,17 +91,17 @@ class Orders:
         marks = marks_for(training.device)
         training.synchronize()
         start = perf_counter()
-        marks.set()
         for _ in range(steps):
+            marks.set("step")
             training.step()
-            marks.set()
+        marks.set("end")
         training.synchronize()
         seconds = perf_counter() - start
         return {
             "seconds": seconds,
             "steps": steps,
             "units": steps * training.units_per_step,
-            "step_s": marks.intervals_s(),
+            "step_s": [taken for _, taken in marks.intervals_s()],
         }
 
     def _watch_dtype(self, _: Order) -> dict[str, Any]:

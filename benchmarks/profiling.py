@@ -4,15 +4,14 @@ The parts of a step (`training.PARTS`) show as named ranges in either.
 """
 
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
-from itertools import cycle
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch.profiler import ProfilerActivity, profile, record_function
 
-from benchmarks.training import PARTS, Training
+from benchmarks.training import PARTS, Mark, Training
 
 TOP = 15  # operators or kernels kept in the record
 
@@ -53,16 +52,14 @@ def profile_nsys(training: Training, steps: int) -> None:
 
 
 @contextmanager
-def ranges(named: Callable[[str], AbstractContextManager[Any]]) -> Iterator[Callable[[], None]]:
+def ranges(named: Callable[[str], AbstractContextManager[Any]]) -> Iterator[Mark]:
     """A mark for `Training.step` that closes one part's range and opens the next one's."""
-    names = cycle(PARTS)
-    current = named(next(names))
-    current.__enter__()
+    current: AbstractContextManager[Any] = nullcontext()
 
-    def mark() -> None:
+    def mark(part: str) -> None:
         nonlocal current
         current.__exit__(None, None, None)
-        current = named(next(names))
+        current = named(part)
         current.__enter__()
 
     try:

@@ -125,7 +125,7 @@ def _run_rank(job: Job) -> int:
     setting = Setting.from_dict(job["setting"])
     if setting.device == "cpu":
         # torchrun's default of one thread a rank would be unfair to DDP
-        torch.set_num_threads(max(1, job["cores"] // place.world))
+        torch.set_num_threads(setting.threads or max(1, job["cores"] // place.world))
     if place.world > 1:
         own = torch.distributed.get_default_backend_for_device(setting.device)  # nccl, xccl, gloo
         backend = own if setting.device == "cpu" else f"cpu:gloo,{setting.device}:{own}"

@@ -215,7 +215,9 @@ class Suite:
     def start_arm(self, origin: Origin, scale: str, setting: Setting, timeout_s: float) -> Arm:
         """A training that is being built; raises ArmFault, see `Arm.start`."""
         job = self._job(origin.workload, scale, setting)
-        return Arm.start(self._launcher_in(origin.environment), self._reaper, job, timeout_s)
+        variables = (*origin.environment.variables, *setting.variables)
+        launcher = self._launcher_in(replace(origin.environment, variables=variables))
+        return Arm.start(launcher, self._reaper, job, timeout_s)
 
     def _measure(self, context: Context) -> Record:
         cell = context.cell
@@ -226,8 +228,10 @@ class Suite:
             return unmeasured(context, "not_run", "the budget was spent; --budget gives more")
         plan = self.options.plan_on(cell.device)
         patience_s = max(axis.first_step_s for axis in cell.changed or cell.axes)
+        fewest = min((axis.starts for axis in cell.changed if axis.starts), default=plan.starts)
         plan = replace(
             plan,
+            starts=min(plan.starts, fewest),
             limit_s=min(plan.limit_s, left_s),
             first_step_s=max(plan.first_step_s, patience_s),
         )

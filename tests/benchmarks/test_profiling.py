@@ -28,7 +28,7 @@ def test_the_top_operators_come_first_and_are_no_ranges(tmp_path: Path) -> None:
     assert all(entry["calls"] > 0 for entry in top)
 
 
-def test_marks_go_through_the_parts_in_their_order() -> None:
+def test_a_mark_opens_the_range_of_its_part() -> None:
     opened: list[str] = []
 
     def named(name: str) -> nullcontext[None]:
@@ -36,6 +36,6 @@ def test_marks_go_through_the_parts_in_their_order() -> None:
         return nullcontext()
 
     with ranges(named) as mark:
-        for _ in PARTS:
-            mark()
-    assert opened == [*PARTS, PARTS[0]]
+        for part in PARTS:
+            mark(part)
+    assert opened == list(PARTS)

@@ -31,7 +31,9 @@ def need(technique: Technique, machine: Hardware, setting: Setting) -> str | Non
 
 def holds(technique: Technique, name: str, setting: Setting, **evidence: Any) -> bool:
     """Whether the check called `name` is convinced."""
-    return technique.checks[name](setting, evidence)[0]
+    finding = technique.checks[name](setting, evidence)
+    assert finding
+    return finding[0]
 
 
 @pytest.mark.parametrize("technique", EVERY, ids=lambda technique: technique.name)
@@ -104,14 +106,16 @@ def test_layers_must_have_computed_in_the_precision_of_the_row(
     technique: Technique, dtype: str
 ) -> None:
     for seen in ("float32", "bfloat16", "float16"):
-        convinced = holds(technique, "compute_dtype", Setting(), compute_dtype=seen)
+        convinced = holds(
+            technique, "compute_dtype", technique.apply(Setting()), compute_dtype=seen
+        )
         assert convinced == (seen == dtype)
 
 
 def test_a_few_steps_that_the_scaler_skipped_are_how_it_finds_its_scale() -> None:
     def convinced(skipped: int, steps: int) -> bool:
         evidence = {"scaler_skipped_steps": skipped, "steps": steps}
-        return holds(AMP_FP16, "grad_scaler", Setting(), **evidence)
+        return holds(AMP_FP16, "grad_scaler", AMP_FP16.apply(Setting()), **evidence)
 
     assert convinced(2, 5)
     assert convinced(10, 100)

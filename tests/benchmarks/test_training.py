@@ -12,15 +12,10 @@ from torch.utils.data import Dataset
 
 from benchmarks.evidence import read_back
 from benchmarks.setting import Setting
-from benchmarks.training import (
-    KEPT_LOSSES,
-    PARTS,
-    Place,
-    device_of,
-    load_batches,
-    parallelise,
-    use_ieee_fp32,
-)
+from benchmarks.training import KEPT_LOSSES, PARTS, Place, device_of
+from benchmarks.training.loading import load_batches
+from benchmarks.training.precision import use_ieee_fp32
+from benchmarks.training.strategies import parallelise
 from tests.benchmarks.small_training import BATCH, CLASSES, SMALL, Items, Model, training
 from workloads import Source
 
@@ -90,18 +85,33 @@ def test_the_seed_alone_decides_the_initial_model(seed: int) -> None:
         assert trained.losses() == by_hand(steps=1, seed=seed)[0]
 
 
-def test_parts_of_a_step_are_marked_at_their_ends() -> None:
-    seen: list[tuple[bool, bool]] = []
+def test_parts_of_a_step_are_marked_as_they_begin() -> None:
+    seen: list[tuple[str, bool, bool]] = []
     with training() as trained:
         weight = next(trained.module.parameters())
         before = weight.detach().clone()
-        trained.step(lambda: seen.append((weight.grad is not None, not weight.equal(before))))
-    assert len(seen) == len(PARTS)
-    has_gradient, has_moved = (
-        dict(zip(PARTS, marks, strict=True)) for marks in zip(*seen, strict=True)
-    )
-    assert [part for part in PARTS if has_gradient[part]] == ["backward", "optimizer"]
-    assert [part for part in PARTS if has_moved[part]] == ["optimizer"]
+
+        def moved() -> bool:
+            return not weight.equal(before)
+
+        trained.step(lambda part: seen.append((part, weight.grad is not None, moved())))
+        trained.step(lambda part: seen.append((part, weight.grad is not None, moved())))
+    one = ["data", "copy", "optimizer", "forward", "backward", "optimizer"]
+    assert [part for part, _, _ in seen] == one * 2
+    assert set(one) == set(PARTS)
+    assert [has_gradient for _, has_gradient, _ in seen[:6]] == [False] * 5 + [True]
+    assert [has_moved for _, _, has_moved in seen] == [False] * 6 + [True] * 6
+
+
+@pytest.mark.parametrize("pieces", [2, 4])
+def test_accumulated_gradients_are_those_of_the_whole_batch(pieces: int) -> None:
+    losses, parameters = by_hand(steps=4)
+    with training(accumulate=pieces) as trained:
+        for _ in range(4):
+            trained.step()
+        assert trained.losses() == pytest.approx(losses)
+        for ours, theirs in zip(trained.module.parameters(), parameters, strict=True):
+            torch.testing.assert_close(ours, theirs)
 
 
 # Precision

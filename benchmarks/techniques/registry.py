@@ -1,0 +1,47 @@
+"""Every technique there is, by family: a family is a `test_<family>.py` of cases.
+
+A technique is added in its family's module; it then shows in case ids, tables, skips, the recipe
+and `python -m benchmarks techniques`.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+
+from benchmarks.hardware import Hardware
+from benchmarks.setting import Setting
+from benchmarks.techniques import loading, parallel, precision
+from benchmarks.techniques.technique import Check, Technique
+
+MATRIX = (
+    loading.workers(0),
+    precision.FP32,
+    precision.AMP_BF16,
+    precision.AMP_FP16,
+    parallel.SINGLE,
+    parallel.DP,
+    parallel.ddp(2),
+)
+# cores -> techniques: some are made for the number of cores
+FAMILIES: Mapping[str, Callable[[int], Sequence[Technique]]] = {}
+
+
+@cache
+def checks() -> Mapping[str, Check]:
+    """Of all techniques, by name: both arms of every cell pass through them."""
+    everything = [*MATRIX, *(t for family in FAMILIES.values() for t in family(2))]
+    return {name: check for technique in everything for name, check in technique.checks.items()}
+
+
+def is_technique(name: str) -> bool:
+    """Whether the suite has a technique of that name."""
+    return re.fullmatch(r"workers\d+|ddp\d+|dp|amp_bf16|amp_fp16", name) is not None or any(
+        technique.name == name for family in FAMILIES.values() for technique in family(64)
+    )
+
+
+def device_needs(hardware: Hardware, setting: Setting) -> str | None:
+    """Why the setting's device is not to be had, or None."""
+    if hardware.devices.get(setting.device, 0) > 0:
+        return None
+    return f"{setting.device} needs a usable {setting.device} device, found none"

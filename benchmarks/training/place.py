@@ -1,0 +1,32 @@
+"""Which of the ranks this process is, and which device is its own."""
+
+import os
+from dataclasses import dataclass
+
+import torch
+
+from benchmarks.setting import Setting
+
+
+@dataclass(frozen=True)
+class Place:
+    """Which of the ranks this process is."""
+
+    rank: int = 0
+    local_rank: int = 0
+    world: int = 1
+
+    @classmethod
+    def from_variables(cls) -> "Place":
+        """As the elastic agent tells it; without one, the only rank."""
+        variables = (os.environ.get(name) for name in ("RANK", "LOCAL_RANK", "WORLD_SIZE"))
+        return cls(
+            *(int(value or default) for value, default in zip(variables, (0, 0, 1), strict=True))
+        )
+
+
+def device_of(setting: Setting, place: Place) -> torch.device:
+    """A CPU is everybody's; of accelerators each rank has its own."""
+    if setting.device == "cpu":
+        return torch.device("cpu")
+    return torch.device(setting.device, place.local_rank)

@@ -1,0 +1,128 @@
+"""A training under a setting: built from the outside in, one module a family of knobs."""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn.parallel import DistributedDataParallel
+
+import workloads
+from benchmarks.setting import Setting
+from benchmarks.training.loading import load_batches
+from benchmarks.training.optimizers import build_optimizer
+from benchmarks.training.place import Place, device_of
+from benchmarks.training.precision import autocast, grad_scaler, use_ieee_fp32
+from benchmarks.training.strategies import parallelise
+
+PARTS = ("data", "copy", "forward", "backward", "optimizer")  # of a step
+Mark = Callable[[str], None]
+KEPT_LOSSES = 8  # the first ones, compared with the other arm's
+
+
+def unmarked(part: str) -> None:
+    """The mark of a step that is not taken apart."""
+
+
+class Training:
+    """One rank's share of a workload trained under a setting.
+
+    `step()` is what a practitioner writes, in the order of torch's own documentation.
+    """
+
+    def __init__(
+        self,
+        workload: workloads.Workload,
+        scale: workloads.Scale,
+        source: workloads.Source,
+        setting: Setting,
+        place: Place,
+        *,
+        seed: int = 0,
+    ) -> None:
+        self.setting = setting
+        self.place = place
+        self.device = device_of(setting, place)
+        if self.on_accelerator:
+            torch.accelerator.set_device_index(self.device.index)
+        use_ieee_fp32()
+        torch.manual_seed(seed)
+        self.module = workload.build_model(scale).to(self.device)
+        self.model = parallelise(self.module, setting, self.device)
+        self.optimizer = build_optimizer(workload, scale, self.model.parameters(), setting)
+        self.loss = workload.build_loss()
+        self.autocast = autocast(setting, self.device)
+        self.scaler = grad_scaler(setting, self.device)
+        self.replicas = len(getattr(self.model, "device_ids", None) or [0])
+        own_batch = max(1, round(scale.batch * setting.batch))
+        self.batch = own_batch * (self.replicas if setting.parallel == "dp" else 1)
+        self.units_per_step = self.batch * place.world * scale.units  # of all ranks together
+        self.batches = iter(
+            load_batches(workload.build_data(scale, source), self.batch, setting, place)
+        )
+        self.steps = 0
+        self._losses: list[Tensor] = []
+
+    @property
+    def on_accelerator(self) -> bool:
+        return self.device.type != "cpu"
+
+    def step(self, mark: Mark = unmarked) -> None:
+        """One step; `mark` is called with the name of each of PARTS as it begins."""
+        mark("data")
+        batch = next(self.batches)
+        mark("copy")
+        inputs, targets = self.to_device(batch)
+        self.train_on(inputs, targets, mark)
+
+    def to_device(self, batch: Any) -> tuple[Tensor, Tensor]:
+        inputs, targets = batch
+        return inputs.to(self.device), targets.to(self.device)
+
+    def train_on(self, inputs: Tensor, targets: Tensor, mark: Mark = unmarked) -> None:
+        """The part of a step that needs no loader."""
+        mark("optimizer")
+        self.optimizer.zero_grad()
+        loss = self.compute_gradients(inputs, targets, mark)
+        mark("optimizer")
+        self.scaler.step(self.optimizer)
+        self.scaler.update()
+        self.steps += 1
+        if len(self._losses) < KEPT_LOSSES:
+            self._losses.append(loss)  # kept on the device: reading it would synchronise
+
+    def compute_gradients(self, inputs: Tensor, targets: Tensor, mark: Mark = unmarked) -> Tensor:
+        """Forward and backward over the batch, in micro-batches; the mean loss, on the device."""
+        micro_batches = self.setting.accumulate
+        total = torch.zeros((), device=self.device)
+        pieces = zip(inputs.chunk(micro_batches), targets.chunk(micro_batches), strict=True)
+        for number, (some_inputs, some_targets) in enumerate(pieces, start=1):
+            with self._gradients_stay_here(last=number == micro_batches):
+                mark("forward")
+                with self.autocast():
+                    loss = self.loss(self.model(some_inputs), some_targets) / micro_batches
+                mark("backward")
+                self.scaler.scale(loss).backward()  # type: ignore[no-untyped-call]
+            total += loss.detach()
+        return total
+
+    def _gradients_stay_here(self, last: bool) -> AbstractContextManager[None]:
+        """Under no_sync, ranks average their gradients once a step: behind the last micro-batch."""
+        if last or not self.setting.no_sync or not isinstance(self.model, DistributedDataParallel):
+            return nullcontext()
+        return self.model.no_sync()
+
+    def synchronize(self) -> None:
+        """Wait until every rank's device has done its work."""
+        if self.on_accelerator:
+            torch.accelerator.synchronize()
+        if self.place.world > 1:
+            torch.distributed.barrier()
+
+    def losses(self) -> list[float]:
+        """The first losses, the mean over the ranks. A collective call."""
+        losses = torch.tensor([loss.float().item() for loss in self._losses])
+        if self.place.world > 1:
+            torch.distributed.all_reduce(losses)
+        return (losses / self.place.world).tolist()
