@@ -1,11 +1,13 @@
 """What is on the screen while a run goes on: a bar on a terminal, plain lines elsewhere."""
 
+import os
 import statistics
 from collections.abc import Callable
 from typing import IO, Self
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task
+from rich.table import Column
 from rich.text import Text
 
 from results.record import Record
@@ -33,6 +35,17 @@ class Expectation:
         return max(0.0, min(self._left * usual_s, budget_left_s))
 
 
+class _Current(ProgressColumn):
+    """The times, which go on within a cell, then the cell: on a narrow terminal its end is cut."""
+
+    def __init__(self, times: Callable[[], str], table_column: Column) -> None:
+        super().__init__(table_column)
+        self._times = times
+
+    def render(self, task: Task) -> Text:
+        return Text(f"{self._times()}  {task.description}")
+
+
 class Screen:
     """Follows a run. Times come from `elapsed_s` and `budget_left_s`, so that it owns no clock."""
 
@@ -43,22 +56,21 @@ class Screen:
         elapsed_s: Callable[[], float],
         budget_left_s: Callable[[], float],
     ) -> None:
-        self._console = Console(file=file, highlight=False)
+        self._console = Console(file=file, highlight=False, width=width_of(file))
         self._total = total
         self._done = 0
         self._elapsed_s = elapsed_s
         self._budget_left_s = budget_left_s
         self._expectation = Expectation(total)
         self._bar = Progress(
-            TextColumn("{task.description}", markup=False),  # a case id has brackets
-            BarColumn(bar_width=20),
-            MofNCompleteColumn(),
-            TextColumn("{task.fields[times]}"),
+            MofNCompleteColumn(table_column=Column(no_wrap=True)),
+            BarColumn(bar_width=10),
+            _Current(self._times, table_column=Column(no_wrap=True, overflow="ellipsis")),
             console=self._console,
             transient=True,
             refresh_per_second=1,  # drawing takes CPU time from what is measured
         )
-        self._task = self._bar.add_task("", total=total, times="")
+        self._task = self._bar.add_task("", total=total)
 
     def say(self, line: str) -> None:
         self._console.print(Text(line), soft_wrap=True)
@@ -85,13 +97,22 @@ class Screen:
             self._bar.stop()
 
     def _update(self, description: str) -> None:
-        self._bar.update(
-            self._task, completed=self._done, description=description, times=self._times()
-        )
+        self._bar.update(self._task, completed=self._done, description=description)
 
     def _times(self) -> str:
         left_s = self._expectation.left_s(self._budget_left_s())
         return f"{clock(self._elapsed_s())} gone, about {clock(left_s)} to go"
+
+
+def width_of(file: IO[str]) -> int | None:
+    """Columns of the terminal behind `file`; rich looks at standard streams, which pytest captures.
+
+    None where there is none.
+    """
+    try:
+        return os.get_terminal_size(file.fileno()).columns or None
+    except OSError:
+        return None
 
 
 def result_line(record: Record) -> str:

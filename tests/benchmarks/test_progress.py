@@ -1,6 +1,13 @@
 """What a run says while it goes on: plain lines that hold results, and an honest expectation."""
 
+import fcntl
 import io
+import os
+import pty
+import re
+import select
+import struct
+import termios
 
 import pytest
 
@@ -107,3 +114,38 @@ def test_on_a_terminal_a_bar_names_the_cell_that_runs(monkeypatch: pytest.Monkey
         shown._bar.refresh()
     assert "test_matrix[gpt2-cpu-ddp2]" in file.getvalue()
     assert "0/2" in file.getvalue()
+
+
+# The bar
+
+
+def drawn(columns: int) -> str:
+    """What a terminal of that width has seen of a run of four cells, in the second one."""
+    ours, theirs = pty.openpty()
+    size = struct.pack("HHHH", 24, columns, 0, 0)
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, size)
+    with os.fdopen(theirs, "w") as terminal:
+        screen = Screen(terminal, 4, lambda: 65.0, lambda: FOREVER)
+        with screen:
+            screen.cell_ends(compared("amp_bf16", [1.30, 1.31, 1.32], wall_s=30.0))
+            screen.cell_begins("test_matrix[gpt2-cpu-workers2-amp_bf16-single]")
+            screen._bar.refresh()
+            seen = b""
+            while select.select([ours], [], [], 0.2)[0]:
+                seen += os.read(ours, 1 << 16)
+    os.close(ours)
+    return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", seen.decode())
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pseudo terminals")
+def test_a_wide_terminal_shows_the_bar_whole() -> None:
+    seen = drawn(150)
+    assert "1/4" in seen
+    assert "1:05 gone, about 1:30 to go  test_matrix[gpt2-cpu-workers2-amp_bf16-single]" in seen
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pseudo terminals")
+def test_a_narrow_one_loses_the_end_of_the_cells_name_and_no_figure() -> None:
+    seen = drawn(70)
+    assert "1:05 gone, about 1:30 to go  test_matrix[gpt2" in seen
+    assert "amp_bf16-single]" not in seen.splitlines()[-1]
