@@ -1,12 +1,12 @@
 """Where a step's time goes, measured in steps of its own, never in the timed blocks.
 
-A part lasts from its mark to the next one. On an accelerator the
-marks are events in its stream: a part is then the time until the device had come that far, so
-that waiting for data shows as the device's idle time and hidden work shows as none.
+A part lasts from its mark to the next one. On an accelerator the marks are events in its stream:
+a part is then the time until the device had come that far, so that waiting for data shows as the
+device's idle time and hidden work shows as none.
 """
 
-import statistics
 from collections.abc import Callable
+from statistics import fmean
 from time import perf_counter
 from typing import Any
 
@@ -14,31 +14,49 @@ import torch
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
+from benchmarks.exposed import SCATTERED, account
 from benchmarks.marks import marks_for
 from benchmarks.training import PARTS, Training
 
-SCATTERED = ("scatter", "replicate", "gather")  # what DataParallel does besides computing
+ROUNDS = 3  # everything is looked at in turns: shares and ceilings are of the same minutes
 
 
 def break_down(training: Training, steps: int) -> dict[str, Any]:
     """Seconds a step spends in each part, and two ceilings (units/s, all ranks). A collective call.
 
-    Gradients go out of step between ranks on the way: the training is of no further use.
+    `steps` are of each kind, about. Gradients go out of step between ranks on the way: the
+    training is of no further use.
     """
-    parts, step_s = timed_parts(training, steps)
-    found: dict[str, Any] = {f"{name}_s": seconds for name, seconds in parts.items()}
-    found |= communication(training, steps, parts["backward"])
-    found["backward_s"] = max(0.0, found["backward_s"] - found["communication_s"])
-    found["other_s"] = max(0.0, step_s - sum(parts.values()))
-    found["step_s"] = step_s
-    found["steps"] = steps
-    found["compute_samples_per_s"] = compute_ceiling(training, steps)
-    found["loader_samples_per_s"] = loader_ceiling(training, steps)
-    return found
+    each = max(1, round(steps / ROUNDS))
+    rounds = [_one_round(training, each) for _ in range(ROUNDS)]
+    mine = {name: fmean(seen[name] for seen in rounds) for name in rounds[0]}
+    found = account(_of_all_ranks(training, mine), training.setting.parallel)
+    units = training.units_per_step
+    return found | {
+        "steps": each * ROUNDS,
+        "samples_per_s": units / found["step_s"],
+        "compute_samples_per_s": units / found.pop("compute_s"),
+        "loader_samples_per_s": units / found.pop("loader_s"),
+    }
 
 
-def timed_parts(training: Training, steps: int) -> tuple[dict[str, float], float]:
-    """Mean seconds of each part and of a whole step, by this rank's device."""
+def _one_round(training: Training, steps: int) -> dict[str, float]:
+    """What this rank sees, as mean seconds a step: see `exposed.account`."""
+    seen = {"compute_s": computing_s(training, steps), "loader_s": loading_s(training, steps)}
+    training.step()  # the loader was emptied: let it get going again
+    seen |= timed_parts(training, steps)
+    if isinstance(training.model, DistributedDataParallel):
+        with training.model.no_sync():
+            training.step()  # the first still waits for the others' buffers
+            alone = timed_parts(training, steps)
+        seen |= {f"alone_{name}": seconds for name, seconds in alone.items()}
+    if isinstance(training.model, nn.DataParallel):
+        seen |= scattering_s(training, steps)
+    return seen
+
+
+def timed_parts(training: Training, steps: int) -> dict[str, float]:
+    """Mean seconds of each part ("data_s", ...) and of a whole step ("step_s"), of this rank."""
     training.synchronize()
     marks = marks_for(training.device)
     start = perf_counter()
@@ -46,68 +64,46 @@ def timed_parts(training: Training, steps: int) -> tuple[dict[str, float], float
         training.step(mark=marks.set)
     marks.set("end")
     training.synchronize()
-    step_s = (perf_counter() - start) / steps
-    parts = dict.fromkeys(PARTS, 0.0)
+    found = {f"{name}_s": 0.0 for name in PARTS}
+    found["step_s"] = (perf_counter() - start) / steps
     for name, seconds in marks.intervals_s():
-        parts[name] += seconds / steps
-    return parts, step_s
+        found[f"{name}_s"] += seconds / steps
+    return found
 
 
-def communication(training: Training, steps: int, backward_s: float) -> dict[str, float | int]:
-    """Exposed communication: how much longer backward takes with it than without, seconds a step.
+def scattering_s(training: Training, steps: int) -> dict[str, float]:
+    """Seconds a step that DataParallel takes to scatter, replicate and gather, each by itself.
 
-    DistributedDataParallel overlaps its all-reduce with backward; what is hidden costs nothing.
-    imbalance: the slowest rank's own step over the mean of all, without waiting for each other.
+    By the host's clock between synchronisations. All three are in its forward; that backward adds
+    the replicas' gradients up cannot be told from the rest of backward.
     """
-    model = training.model
-    if isinstance(model, nn.DataParallel):
-        return {"communication_s": scattered_s(training, steps)}
-    if not isinstance(model, DistributedDataParallel):
-        return {"communication_s": 0.0}
-    with model.no_sync():
-        alone, _ = timed_parts(training, steps)
-    # without the wait for the others at the end
-    mine = {"exposed_s": backward_s - alone["backward"], "own_step_s": sum(alone.values())}
-    ranks: list[Any] = [None] * training.place.world
-    torch.distributed.all_gather_object(ranks, mine)
-    own_step_s = [rank["own_step_s"] for rank in ranks]
-    return {
-        "communication_s": max(0.0, *(rank["exposed_s"] for rank in ranks)),
-        "imbalance": max(own_step_s) / statistics.mean(own_step_s),
-        "slowest_rank": own_step_s.index(max(own_step_s)),
-    }
-
-
-def scattered_s(training: Training, steps: int) -> float:
-    """Seconds a step that DataParallel scatters, replicates and gathers, by the host's clock."""
-    spent = [0.0]
+    spent = dict.fromkeys(SCATTERED, 0.0)
     model: Any = training.model
 
-    def timed(call: Callable[..., Any]) -> Callable[..., Any]:
+    def timed(name: str, call: Callable[..., Any]) -> Callable[..., Any]:
         def timing(*arguments: Any, **named: Any) -> Any:
             training.synchronize()
             start = perf_counter()
             result = call(*arguments, **named)
             training.synchronize()
-            spent[0] += perf_counter() - start
+            spent[name] += perf_counter() - start
             return result
 
         return timing
 
-    originals = {name: getattr(model, name) for name in SCATTERED}
-    for name, call in originals.items():
-        setattr(model, name, timed(call))
+    for name in SCATTERED:
+        setattr(model, name, timed(name, getattr(model, name)))  # hides the class's method
     try:
         for _ in range(steps):
             training.step()
     finally:
-        for name, call in originals.items():
-            setattr(model, name, call)
-    return spent[0] / steps
+        for name in SCATTERED:
+            delattr(model, name)
+    return {f"{name}_s": seconds / steps for name, seconds in spent.items()}
 
 
-def compute_ceiling(training: Training, steps: int) -> float:
-    """Units per second with one batch kept on the device: no loading, no copying."""
+def computing_s(training: Training, steps: int) -> float:
+    """Seconds of a step with one batch kept on the device: no loading, no copying."""
     batch = training.to_device(next(training.batches))
     training.train_on(*batch)  # the first without a copy behind it
     training.synchronize()
@@ -115,11 +111,11 @@ def compute_ceiling(training: Training, steps: int) -> float:
     for _ in range(steps):
         training.train_on(*batch)
     training.synchronize()
-    return steps * training.units_per_step / (perf_counter() - start)
+    return (perf_counter() - start) / steps
 
 
-def loader_ceiling(training: Training, steps: int) -> float:
-    """Units per second of the loader alone: nothing is trained.
+def loading_s(training: Training, steps: int) -> float:
+    """Seconds that a step's batch takes the loader alone: nothing is trained.
 
     What was prefetched while something else ran is taken out first.
     """
@@ -130,4 +126,12 @@ def loader_ceiling(training: Training, steps: int) -> float:
     for _ in range(steps):
         next(training.batches)
     training.synchronize()
-    return steps * training.units_per_step / (perf_counter() - start)
+    return (perf_counter() - start) / steps
+
+
+def _of_all_ranks(training: Training, mine: dict[str, float]) -> list[dict[str, float]]:
+    if training.place.world == 1:
+        return [mine]
+    ranks: list[Any] = [None] * training.place.world
+    torch.distributed.all_gather_object(ranks, mine)
+    return ranks
