@@ -2,6 +2,7 @@
 
 from results.diagnosis.finding import Answer, Finding, Ruled, Tier
 from results.diagnosis.numbers import Numbers
+from results.diagnosis.untried import untried
 
 POWER_SHARE = 0.20  # of looks
 DRAM_PCT = 60.0  # of the memory's peak bandwidth, of which some 90% can be had
@@ -11,8 +12,6 @@ MFU = 0.35
 COMPUTING = 0.60
 CORES_FULL = 0.80
 CLOSE = 0.85  # of the compute ceiling
-
-FASTER_ARITHMETIC = ("amp_bf16", "compile")
 
 
 def power_limit(cell: Numbers) -> Answer:
@@ -28,7 +27,7 @@ def power_limit(cell: Numbers) -> Answer:
         evidence=f"the cap held its clocks down in {cell.power_limited_share:.0%} of looks",
         tier=Tier.LIMITED,
         share=cell.power_limited_share,
-        techniques=_unused(cell, ("amp_bf16",)),
+        techniques=untried(cell, "tf32", "amp_bf16"),
         remedy="raise the cap if you may",
     )
 
@@ -44,7 +43,7 @@ def memory_bandwidth(cell: Numbers) -> Answer:
         evidence=f"{cell.dram_active_pct:.0f}% of the memory's peak bandwidth is in use",
         tier=Tier.LIMITED,
         share=cell.dram_active_pct / 100,
-        techniques=_unused(cell, ("amp_bf16", "compile", "channels_last")),
+        techniques=untried(cell, "amp_bf16", "compile", "channels_last", "optimizer_fused"),
         remedy="fuse more: it reads and writes too much for each operation",
     )
 
@@ -70,7 +69,8 @@ def _cpu_compute(cell: Numbers) -> Answer:
         evidence=", ".join(said),
         tier=Tier.LIMITED,
         share=computing,
-        techniques=_unused(cell, ("channels_last", "compile", "amp_bf16")),
+        # Not bf16: a CPU without units for it takes many times longer.
+        techniques=untried(cell, "channels_last", "compile"),
         remedy="use a smaller model or a faster machine",
     )
 
@@ -91,7 +91,7 @@ def _gpu_compute(cell: Numbers) -> Answer:
         tier=Tier.LIMITED,
         share=cell.gpu_busy_pct / 100 if computing is None else computing,
         techniques=(
-            *_unused(cell, FASTER_ARITHMETIC),
+            *untried(cell, "amp_bf16", "tf32", "compile"),
             *(("ddp2",) if cell.world_size == 1 else ()),
         ),
         remedy="use more GPUs",
@@ -111,14 +111,3 @@ def _proofs_of_compute(cell: Numbers) -> list[tuple[bool, str]]:
         proved = near >= CLOSE and cell.computing >= COMPUTING
         found.append((proved, f"{near:.0%} of what it computes without a loader"))
     return found
-
-
-def _unused(cell: Numbers, techniques: tuple[str, ...]) -> tuple[str, ...]:
-    """Without those that the setting has, or that are a lower precision when it has one."""
-    lowered = cell.setting.get("precision", "fp32") not in ("fp32", "tf32")
-    used = {name for name in techniques if cell.uses(name)}
-    if lowered:
-        used.add("amp_bf16")
-    if cell.setting.get("memory_format") == "channels_last":
-        used.add("channels_last")
-    return tuple(name for name in techniques if name not in used)

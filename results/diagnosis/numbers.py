@@ -63,10 +63,6 @@ class Numbers:
         """The share of a step spent in one of PARTS."""
         return None if self.shares is None else self.shares.get(part)
 
-    def uses(self, knob: str) -> bool:
-        """Whether the setting has this switched on."""
-        return bool(self.setting.get(knob))
-
 
 def numbers(record: Record) -> Numbers:
     """What a record knows of its candidate."""

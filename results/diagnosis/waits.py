@@ -2,6 +2,7 @@
 
 from results.diagnosis.finding import Answer, Finding, Ruled, Tier
 from results.diagnosis.numbers import Numbers
+from results.diagnosis.untried import untried
 
 DATA_SHARE = 0.25  # of a step: less is not worth a loader process
 CLOSE = 0.85  # of a ceiling
@@ -41,8 +42,8 @@ def data_loading(cell: Numbers) -> Answer:
         evidence=", ".join(said),
         tier=Tier.WAITING,
         share=share,
-        techniques=_more_workers(cell),
-        remedy="make decoding cheaper (smaller or pre-resized files): the cores are full",
+        techniques=(*_more_workers(cell), *_cheaper_batches(cell)),
+        remedy="make a batch cheaper to load: the cores are full",
     )
 
 
@@ -53,6 +54,13 @@ def _more_workers(cell: Numbers) -> tuple[str, ...]:
     cores = cell.cpu_cores or 0
     more = 2 if cell.num_workers == 0 else 2 * cell.num_workers
     return (f"workers{more}",) if not cores or cell.world_size * more <= cores else ()
+
+
+def _cheaper_batches(cell: Numbers) -> tuple[str, ...]:
+    """Less work for each image, and beside an accelerator some of it done there."""
+    if cell.on_cpu:
+        return untried(cell, "pre_resized", "decode_torchvision")
+    return untried(cell, "pre_resized", "decode_torchvision", "device_augment", "device_decode")
 
 
 def copies(cell: Numbers) -> Answer:
@@ -69,7 +77,7 @@ def copies(cell: Numbers) -> Answer:
         evidence=f"{share:.0%} of a step copies",
         tier=Tier.WAITING,
         share=share,
-        techniques=tuple(n for n in ("pin_memory", "non_blocking") if not cell.uses(n)),
+        techniques=untried(cell, "pinned_non_blocking", "copy_stream"),
         remedy="send smaller types, as uint8 images, and convert on the device",
     )
 
@@ -84,13 +92,15 @@ def communication(cell: Numbers) -> Answer:
     if share < COMMUNICATION_SHARE:
         return Ruled.OUT
     data_parallel = cell.setting.get("parallel") == "dp"
+    # A step exchanges the same gradients whatever its batch: more samples pay for them.
+    larger = untried(cell, "batch_x2", "batch_x4")
     return Finding(
         binds="communication",
         evidence=f"{share:.0%} of a step is exposed communication",
         tier=Tier.WAITING,
         share=share,
-        techniques=("ddp2",) if data_parallel else ("no_sync", "bucket_cap"),
-        remedy="",
+        techniques=("ddp2", *larger) if data_parallel else larger,
+        remedy="use fewer ranks, or a faster link between them",
     )
 
 
@@ -117,8 +127,8 @@ def kernel_launches(cell: Numbers) -> Answer:
         ),
         tier=Tier.WAITING,
         share=computing * (1 - busy / 100),
-        techniques=tuple(n for n in ("compile", "cuda_graphs") if not cell.uses(n)),
-        remedy="use a larger batch",
+        techniques=untried(cell, "compile_reduce_overhead", "compile", "batch_x2"),
+        remedy="give each launch more to do: a larger batch or model",
     )
 
 

@@ -56,7 +56,7 @@ def test_a_records_numbers_are_found_where_telemetry_puts_them() -> None:
 def test_one_sentence_with_evidence_and_what_to_try() -> None:
     assert sentence(diagnosed()) == (
         "data loading: 60% of a step waits for data, the loader alone gives 80 images/s, "
-        "compute takes 200; try workers2"
+        "compute takes 200; try workers2, pre_resized or decode_torchvision"
     )
 
 

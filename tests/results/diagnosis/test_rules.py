@@ -9,6 +9,7 @@ from results.diagnosis import RULES, Finding, Numbers, Ruled
 EVEN = {"data": 0.02, "copy": 0.02, "forward": 0.3, "backward": 0.5, "optimizer": 0.1}
 WAITS = {"data": 0.6, "copy": 0.02, "forward": 0.15, "backward": 0.2, "optimizer": 0.03}
 GPU = {"device": "cuda"}
+POWERLESS = GPU | {"power_limited_share": 0.9}
 LAPTOP = {"cpu_cores": 8, "cpu_pct": 700.0, "foreign_cpu_cores": 0.1}
 
 YES: list[tuple[str, dict[str, Any], str]] = [
@@ -131,29 +132,59 @@ def test_every_rule_is_tested_three_ways() -> None:
     assert {rule for rule, *_ in UNKNOWN} == set(RULES)
 
 
+FULL = {"cpu_cores": 8, "cpu_pct": 790.0}
+IMAGES = {"unit": "images"}
+
+
 @pytest.mark.parametrize(
     ("given", "techniques"),
     [
         ({}, ("workers2",)),
         ({"num_workers": 2}, ("workers4",)),
         ({"num_workers": 8, "cpu_cores": 8, "cpu_pct": 200.0}, ()),  # there are no more cores
-        ({"cpu_cores": 8, "cpu_pct": 790.0}, ()),  # nor free ones
+        (FULL, ()),  # nor free ones
+        (FULL | IMAGES, ("pre_resized", "decode_torchvision")),
+        (
+            FULL | IMAGES | GPU | {"setting": {"images": "resized", "decode": "torchvision"}},
+            ("device_augment", "device_decode"),
+        ),
     ],
 )
-def test_more_workers_only_where_cores_are_free(
+def test_more_workers_only_where_cores_are_free_and_cheaper_images_where_there_are_any(
     given: dict[str, Any], techniques: tuple[str, ...]
 ) -> None:
-    found = RULES["data loading"](Numbers(shares=WAITS, **given))
-    assert isinstance(found, Finding)
-    assert found.techniques == techniques
+    assert advised("data loading", shares=WAITS, **given) == techniques
 
 
 def test_a_technique_in_use_is_not_advised() -> None:
-    numbers = Numbers(
-        device="cuda",
-        dram_active_pct=80.0,
-        setting={"precision": "amp_bf16", "memory_format": "channels_last"},
+    cast_down = {"precision": "amp_bf16", "memory_format": "channels_last"}
+    busy = GPU | IMAGES | {"dram_active_pct": 80.0}
+    assert advised("memory bandwidth", **busy) == (
+        "amp_bf16",
+        "compile",
+        "channels_last",
+        "optimizer_fused",
     )
-    found = RULES["memory bandwidth"](numbers)
+    assert advised("memory bandwidth", setting=cast_down, **busy) == ("compile", "optimizer_fused")
+
+
+@pytest.mark.parametrize(("precision", "techniques"), [("fp32", 2), ("tf32", 1), ("bf16", 0)])
+def test_a_lower_precision_is_advised_as_long_as_there_is_one(
+    precision: str, techniques: int
+) -> None:
+    found = advised("power limit", setting={"precision": precision}, **POWERLESS)
+    assert found == ("tf32", "amp_bf16")[2 - techniques :]
+
+
+def test_a_step_that_communicates_is_given_more_samples_and_dataparallel_another_way() -> None:
+    talking = GPU | {"shares": EVEN | {"communication": 0.4}}
+    assert advised("communication", world_size=2, **talking) == ("batch_x2", "batch_x4")
+    assert advised("communication", setting={"parallel": "dp"}, **talking)[0] == "ddp2"
+    larger = {"batch": 4.0, "parallel": "ddp2"}
+    assert advised("communication", world_size=2, setting=larger, **talking) == ()
+
+
+def advised(rule: str, **given: Any) -> tuple[str, ...]:
+    found = RULES[rule](Numbers(**given))
     assert isinstance(found, Finding)
-    assert found.techniques == ("compile",)
+    return found.techniques
