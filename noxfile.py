@@ -103,6 +103,13 @@ def regress(session: nox.Session) -> None:
 
 
 @nox.session
+def calibrate(session: nox.Session) -> None:
+    """Measure which slowdowns this machine can show, how surely, and how fast."""
+    python = interpreter(session, SUITE)
+    session.run(python, "-m", "benchmarks", "calibrate", *session.posargs, external=True)
+
+
+@nox.session
 def doctor(session: nox.Session) -> None:
     """Say what this machine can train with, and what to mend; installs nothing."""
     bare = session._runner.global_config.force_venv_backend == "none"

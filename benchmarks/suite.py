@@ -100,6 +100,14 @@ class Suite:
             self._open.callback(launcher.close)
         return self._launchers[environment]
 
+    def fresh_launchers(self, environments: Sequence[Environment]) -> None:
+        """New fork servers, all at once: starts from one server share its layout in memory."""
+        for launcher in self._launchers.values():
+            launcher.close()
+        self._launchers.clear()
+        for each in environments:
+            self._launcher_in(each)
+
     def close(self) -> None:
         """End every process of this run. Idempotent."""
         self._open.close()

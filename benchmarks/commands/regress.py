@@ -7,29 +7,26 @@ import argparse
 import shutil
 import sys
 from contextlib import ExitStack
-from functools import partial
 from pathlib import Path
 
-from _pytest.mark.expression import Expression  # -k as pytest has it, without a session
-
-from benchmarks.cell import Cell
 from benchmarks.experiment import BASELINE, CANDIDATE
-from benchmarks.hardware import glance
 from benchmarks.launcher import Origin
-from benchmarks.matrix import Scope, matrix
-from benchmarks.options import OptionError
 from benchmarks.progress import result_line
 from benchmarks.regress.gate import Gated, run_gate, with_controls
 from benchmarks.regress.origins import from_python, from_revision
+from benchmarks.regress.plan import (
+    CONFIRMING_STARTS,
+    DEFAULT_WORKLOADS,
+    SCREENING_STARTS,
+    plan_words,
+)
+from benchmarks.regress.selection import device_of, selected
 from benchmarks.selfcheck.bench import opened
 from results import gate_table
 from results.commands.percent import share
 from results.gate import Rules
 from results.job_summary import append_job_summary
 from results.record import Record
-
-DEFAULT_WORKLOADS = "resnet18,gpt2"
-CONFIRMING_STARTS = 8
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -55,13 +52,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--device", help="default: the accelerator, else the CPU")
     parser.add_argument("--scale")
-    parser.add_argument("--starts", default="4", help="of each cell in the screening (default: 4)")
+    parser.add_argument(
+        "--starts",
+        default=str(SCREENING_STARTS),
+        help=f"of each cell in the screening (default: {SCREENING_STARTS})",
+    )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the verdict as JSON")
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="write the table as Markdown")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    words = {
+    words = plan_words(device_of(arguments.device)) | {
         name: value
         for name in ("workload", "device", "scale", "starts")
         if (value := getattr(arguments, name))
@@ -71,7 +72,8 @@ def run(arguments: argparse.Namespace) -> int:
         family_error=arguments.family_error,
         confirm_starts=CONFIRMING_STARTS,
     )
-    gated = with_controls(selected(arguments))
+    workloads = [name for name in arguments.workload.split(",") if name]
+    gated = with_controls(selected(workloads, arguments.device, arguments.cells))
     with ExitStack() as stack:
         suite = stack.enter_context(opened([each.cell for each in gated], **words))
         old = {
@@ -106,30 +108,3 @@ def run(arguments: argparse.Namespace) -> int:
     width = shutil.get_terminal_size((100, 24)).columns
     print(gate_table.terminal(result, width, colour=sys.stdout.isatty()))
     return result.exit_code
-
-
-def selected(arguments: argparse.Namespace) -> list[Cell]:
-    """The matrix's cells that `-k` selects; without it, the plain cell of each workload.
-
-    Raises:
-        OptionError: no cell, or no expression.
-    """
-    seen = glance()
-    accelerators = [name for name in ("cuda", "xpu", "mps") if seen.devices.get(name)]
-    device = arguments.device or next(iter(accelerators), "cpu")
-    workloads = [name for name in arguments.workload.split(",") if name]
-    cells = matrix(Scope(workloads, [device], seen, named=True))
-    if arguments.cells is None:
-        return [cell for cell in cells if cell.is_control]
-    try:
-        wanted = Expression.compile(arguments.cells)
-    except SyntaxError as error:
-        raise OptionError(f"-k {arguments.cells}: {error.msg}") from error
-    chosen = [cell for cell in cells if wanted.evaluate(partial(_holds, cell.id))]
-    if not chosen:
-        raise OptionError(f"-k {arguments.cells}: selects none of {len(cells)} cells")
-    return chosen
-
-
-def _holds(name: str, word: str, **_: object) -> bool:
-    return word in name
