@@ -13,6 +13,7 @@ RESNET18 = Workload(
     model="torchvision.models:resnet18",
     data="workloads.images:Images",
     optimizer="workloads.optimizers:sgd",
+    pieces="workloads.pieces:resnet",
     scales={
         "tiny": Scale(batch=8, learning_rate=0.005, model={}, data={"pixels": 64, "count": 256}),
         "small": Scale(batch=32, learning_rate=0.005, model={}, data={"pixels": 128, "count": 512}),
@@ -26,6 +27,7 @@ RESNET50 = Workload(
     model="torchvision.models:resnet50",
     data="workloads.images:Images",
     optimizer="workloads.optimizers:sgd",
+    pieces="workloads.pieces:resnet",
     scales={
         "tiny": Scale(batch=4, learning_rate=0.0005, model={}, data={"pixels": 64, "count": 256}),
         "small": Scale(batch=32, learning_rate=0.005, model={}, data={"pixels": 128, "count": 512}),
@@ -39,6 +41,7 @@ VIT_B_16 = Workload(
     model="torchvision.models:VisionTransformer",
     data="workloads.images:Images",
     optimizer="workloads.optimizers:adamw",
+    pieces="workloads.pieces:vision_transformer",
     scales={
         "tiny": Scale(  # the width of ViT-Ti (Touvron et al. 2021), half as deep
             batch=8,
@@ -88,6 +91,7 @@ BERT_BASE = Workload(
     model="workloads.transformer:BERTClassifier",
     data="workloads.text:Sections",
     optimizer="workloads.optimizers:adamw",
+    pieces="workloads.pieces:bert",
     scales={
         "tiny": Scale(  # BERT-Tiny's width (Turc et al. 2019), twice as deep, few tokens
             batch=16,
@@ -124,6 +128,7 @@ GPT2 = Workload(
     model="workloads.transformer:GPT2",
     data="workloads.text:NextTokens",
     optimizer="workloads.optimizers:adamw",
+    pieces="workloads.pieces:gpt2",
     scales={
         "tiny": Scale(
             batch=8,

@@ -57,6 +57,8 @@ class Workload:
       position, and leaves the caller's random state alone.
     - `optimizer(parameters, lr=..., **implementation)`; the last are `fused`, `foreach`, ...
     - `loss(logits, targets)` gives a scalar.
+    - `pieces(model)` gives its modules as a row, each to be called on what the one before it
+      returned: where a model may be cut in stages. An `nn.Sequential` needs none.
     """
 
     name: str
@@ -66,6 +68,7 @@ class Workload:
     data: "str | Callable[..., Dataset[tuple[Any, Any]]]"
     optimizer: "str | Callable[..., Optimizer]"
     loss: "str | Callable[[Tensor, Tensor], Tensor]" = "workloads.losses:cross_entropy"
+    pieces: "str | Callable[..., list[nn.Module]] | None" = None
     scales: Mapping[str, Scale]
 
     def scale(self, name: str) -> Scale:
@@ -85,6 +88,15 @@ class Workload:
         """A freshly initialised model, on torch's current default device."""
         model: nn.Module = self._part("model")(**scale.model)
         return model
+
+    def cut(self, model: "nn.Module") -> "list[nn.Module] | None":
+        """The model's pieces, in the order in which they are called; None where none are known."""
+        from torch.nn import Sequential
+
+        if self.pieces is None:
+            return list(model) if isinstance(model, Sequential) else None
+        pieces: list[nn.Module] = self._part("pieces")(model)
+        return pieces
 
     def build_data(self, scale: Scale, source: Source) -> "Dataset[tuple[Any, Any]]":
         """The endless dataset; generates what is missing in `source.cache`.
