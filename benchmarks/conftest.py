@@ -1,6 +1,5 @@
 """pytest's side of the suite: options, selection, the one fixture that cases use, the end."""
 
-import json
 import os
 from collections.abc import Callable, Generator
 from contextlib import closing
@@ -10,11 +9,12 @@ from typing import Any, cast
 import pytest
 
 from benchmarks import options
+from benchmarks.benchmark_json import add_records, benchmark_json
 from benchmarks.cell import Cell
 from benchmarks.hardware import glance
 from benchmarks.matrix import Scope
 from benchmarks.progress import Screen
-from benchmarks.replay import ReplayClock, replay, timer_of
+from benchmarks.replay import ReplayClock, replay, step_durations, timer_of
 from benchmarks.suite import FAULTS_BEFORE_MEASURING, Suite
 from results.record import Record
 from results.store import StoreError
@@ -159,12 +159,6 @@ def measure(request: pytest.FixtureRequest) -> Measure:
     return measure
 
 
-def step_durations(record: Record) -> list[float]:
-    """Seconds of a step of the candidate, one per block."""
-    blocks = [block for block in record.blocks if block["arm"] == "candidate"]
-    return [block["seconds"] / block["steps"] for block in blocks]
-
-
 def pytest_report_teststatus(
     report: pytest.TestReport, config: pytest.Config
 ) -> tuple[str, str, str] | None:
@@ -175,13 +169,9 @@ def pytest_report_teststatus(
 
 
 def pytest_benchmark_update_json(config: pytest.Config, output_json: dict[str, Any]) -> None:
-    """The record as extra_info, and its setting as parameters instead of a Python object's text."""
     suite = config.stash.get(SUITE, None)
-    records = {record.cell: record for record in suite.run.records()} if suite else {}
-    for entry in output_json["benchmarks"]:
-        if record := records.get(entry["name"]):
-            entry["extra_info"] = json.loads(record.to_json())
-            entry["params"] = record.setting
+    if suite is not None:
+        add_records(output_json, suite.run.records())
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
@@ -196,20 +186,6 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     except StoreError as error:
         session.config.get_terminal_writer().line(str(error), red=True)
         session.exitstatus = session.exitstatus or pytest.ExitCode.INTERNAL_ERROR
-
-
-def benchmark_json(config: pytest.Config) -> str:
-    """What `--benchmark-json` writes, as strict JSON."""
-    hook, benchmarks = config.hook, config._benchmarksession.benchmarks  # type: ignore[attr-defined]
-    content = hook.pytest_benchmark_generate_json(
-        config=config,
-        benchmarks=benchmarks,
-        include_data=True,
-        machine_info=hook.pytest_benchmark_generate_machine_info(config=config),
-        commit_info=hook.pytest_benchmark_generate_commit_info(config=config),
-    )
-    hook.pytest_benchmark_update_json(config=config, benchmarks=benchmarks, output_json=content)
-    return json.dumps(content, allow_nan=False, indent=2, default=str) + "\n"
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

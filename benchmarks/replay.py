@@ -7,6 +7,8 @@ pytest-benchmark's JSON, which would cost the whole file.
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from results.record import Record
+
 
 class ReplayClock:
     """A timer for `benchmark.pedantic`: each pair of readings lies one duration apart."""
@@ -44,3 +46,9 @@ def timer_of(clock: ReplayClock) -> Callable[[], float]:
         return clock.reading()
 
     return measured_in_the_rank
+
+
+def step_durations(record: Record) -> list[float]:
+    """Seconds of a step of the candidate, one per block."""
+    blocks = [block for block in record.blocks if block["arm"] == "candidate"]
+    return [block["seconds"] / block["steps"] for block in blocks]

@@ -82,7 +82,7 @@ def test_a_measured_record_holds_what_was_measured(run: tuple[Path, int, str]) -
     runs, _, _ = run
     record = records_of(runs)[CONTROL]
     assert (record["workload"], record["scale"], record["unit"]) == ("fine", "tiny", "items")
-    assert (record["technique"], record["starts"], record["pairs"]) == ("control", 2, 4)
+    assert (record["technique"], record["starts"]) == ("control", 2)
     assert record["setting"] == record["baseline"] == Setting().to_dict()
     assert record["speedup_low"] < record["speedup"] < record["speedup_high"]
     assert record["verdict"] in ("faster", "slower", "same", "unclear")
@@ -96,10 +96,12 @@ def test_a_measured_record_holds_what_was_measured(run: tuple[Path, int, str]) -
     assert (record["gpu_utilization_pct"], record["gpu_power_w"]) == (None, None)
     assert record["losses"] == record["baseline_losses"]
     assert all(guard["ok"] for guard in record["guards"])
-    assert [(block["start"], block["arm"]) for block in record["blocks"]] == [
-        *[(0, arm) for arm in ("baseline", "candidate", "candidate", "baseline")],
-        *[(1, arm) for arm in ("candidate", "baseline", "baseline", "candidate")],
-    ]
+    arms = {0: ["baseline", "candidate"], 1: ["candidate", "baseline"]}
+    for start, (first, second) in arms.items():
+        timed = [block["arm"] for block in record["blocks"] if block["start"] == start]
+        # the second pair is left out where another load on the machine makes the steps long
+        assert timed in ([first, second, second, first], [first, second])
+    assert record["pairs"] == len(record["blocks"]) / 2
     assert all(block["samples"] == 4 * block["steps"] for block in record["blocks"])
 
 
