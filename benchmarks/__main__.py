@@ -2,12 +2,14 @@
 
 import argparse
 import importlib
+import signal
 import sys
 from collections.abc import Sequence
 
 from benchmarks.commands import COMMANDS
 
 USAGE_ERROR = 2
+STOPPED = 130  # as a shell says it of Ctrl-C
 
 
 def parser(words: Sequence[str]) -> argparse.ArgumentParser:
@@ -32,6 +34,9 @@ def main(words: Sequence[str] | None = None) -> int:
     arguments = parser(words).parse_args(words)
     try:
         code: int = arguments.run(arguments)
+    except KeyboardInterrupt:
+        print("python -m benchmarks: stopped", file=sys.stderr)
+        return STOPPED
     except _faults() as error:  # asked for only when something was raised
         print(f"python -m benchmarks: {error}", file=sys.stderr)
         return USAGE_ERROR
@@ -44,5 +49,10 @@ def _faults() -> tuple[type[Exception], ...]:
     return FAULTS_BEFORE_MEASURING
 
 
+def _stop(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, _stop)  # a cancelled job tidies up as after Ctrl-C
     sys.exit(main())

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from results.calibration import kept, sentence
 from results.render import one_line, terminal
 from results.store import RunFolder
 from results.summary import summary
@@ -13,13 +14,24 @@ def closing_screen(run: RunFolder, width: int, colour: bool) -> str:
     records = run.records()
     files = (run.table_markdown_path, run.table_csv_path, run.benchmark_path, run.records_path)
     lines = [
-        *map(one_line, summary(records)),
+        *map(one_line, [*summary(records), *calibrations(run)]),
         "",
         f"{shown(run.path)}: {', '.join(path.name for path in files if path.exists())}",
         "",
     ]
     tables = terminal(workload_tables(records), width, colour=colour)
     return tables + where_terminal(records, width, colour=colour) + "\n".join(lines)
+
+
+def calibrations(run: RunFolder) -> list[str]:
+    """What this machine's calibrations say, where it has any."""
+    environment = run.environment()
+    options = environment.get("options", {})
+    cache, devices = options.get("cache"), options.get("devices") or ()
+    if not cache:
+        return []
+    found = (kept(Path(cache), str(environment.get("machine")), device) for device in devices)
+    return [sentence(each) for each in found if each is not None]
 
 
 def shown(path: Path) -> str:

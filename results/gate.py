@@ -48,7 +48,7 @@ class Rules:
     power: float = 0.8  # of the smallest slowdown that is said to have been visible
     confirm_starts: int | None = None  # those a flagged cell gets; None: as many as in screening
     memory_tolerance: float = 0.01  # of peak allocated memory, which repeats almost exactly
-    resident_tolerance: float = 0.10  # of a process's memory, which does not
+    resident_tolerance: float = 0.15  # of a process's memory, which does not
     loss_tolerance: float = 0.02  # relative; the rest is the order of additions
 
     def __post_init__(self) -> None:
@@ -108,6 +108,7 @@ class Result:
     findings: tuple[Finding, ...]
     rules: Rules
     reasons: tuple[str, ...] = field(default=())
+    notes: tuple[str, ...] = field(default=())  # what a reader must know of the machine
 
     @property
     def exit_code(self) -> int:

@@ -29,19 +29,33 @@ def evidence(
     unmeasured = None
     if lacking is not None and broken is None:
         unmeasured = f"{lacking.outcome}: {lacking.reason or 'no start was finished'}"
+    memory, resident = _memory(last)
     return Evidence(
         cell=screened.cell,
         screening=screened.log_ratios if _usable(screened) else (),
         confirmation=confirmed.log_ratios if confirmed and _usable(confirmed) else (),
         control=control,
-        peak_memory_bytes=last.peak_memory_bytes,
-        old_peak_memory_bytes=last.baseline_peak_memory_bytes,
-        resident_memory=str(last.setting.get("device", "cpu")).startswith("cpu"),
+        peak_memory_bytes=memory[0],
+        old_peak_memory_bytes=memory[1],
+        resident_memory=resident,
         losses=last.losses,
         old_losses=last.baseline_losses,
         broken=broken,
         unmeasured=unmeasured,
     )
+
+
+def _memory(record: Record) -> tuple[tuple[int | None, int | None], bool]:
+    """Peaks of the new and the old environment, and whether they are resident memory.
+
+    Allocated memory is better; torch counts none on a CPU.
+    """
+    allocated = record.peak_memory_bytes, record.baseline_peak_memory_bytes
+    if None not in allocated:
+        return allocated, False
+    arms = (record.telemetry.get(arm, {}) for arm in ("candidate", "baseline"))
+    new, old = (arm.get("resident_bytes") for arm in arms)
+    return (new, old), True
 
 
 def _usable(record: Record) -> bool:

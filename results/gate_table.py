@@ -47,7 +47,7 @@ def as_listing(result: Result) -> Listing:
         title=HEADLINES[result.outcome],
         headings=HEADINGS,
         rows=[_row(each) for each in ordered],
-        lines=[*result.reasons, *_explained(result)],
+        lines=[*result.reasons, *_explained(result), *result.notes],
     )
 
 

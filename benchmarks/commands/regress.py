@@ -7,8 +7,10 @@ import argparse
 import shutil
 import sys
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 
+from benchmarks.closing import shown
 from benchmarks.experiment import BASELINE, CANDIDATE
 from benchmarks.launcher import Origin
 from benchmarks.progress import result_line
@@ -21,12 +23,16 @@ from benchmarks.regress.plan import (
     plan_words,
 )
 from benchmarks.regress.selection import device_of, selected
-from benchmarks.selfcheck.bench import opened
+from benchmarks.selfcheck.bench import RUNS, opened
 from results import gate_table
+from results.calibration import kept, sentence
 from results.commands.percent import share
-from results.gate import Rules
+from results.gate import Result, Rules
 from results.job_summary import append_job_summary
 from results.record import Record
+from results.store import StoreError
+
+FOLDER = RUNS / "gates"  # apart from the runs that a history follows
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -62,7 +68,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    words = plan_words(device_of(arguments.device)) | {
+    device = device_of(arguments.device)
+    words = plan_words(device) | {"runs": str(FOLDER)}
+    words |= {
         name: value
         for name in ("workload", "device", "scale", "starts")
         if (value := getattr(arguments, name))
@@ -72,17 +80,15 @@ def run(arguments: argparse.Namespace) -> int:
         family_error=arguments.family_error,
         confirm_starts=CONFIRMING_STARTS,
     )
-    workloads = [name for name in arguments.workload.split(",") if name]
+    workloads = list(dict.fromkeys(filter(None, arguments.workload.split(","))))
     gated = with_controls(selected(workloads, arguments.device, arguments.cells))
     with ExitStack() as stack:
         suite = stack.enter_context(opened([each.cell for each in gated], **words))
         old = {
-            each.cell.workload: stack.enter_context(
-                from_revision(each.cell.workload, arguments.against)
-            )
+            workload: stack.enter_context(from_revision(workload, arguments.against))
             if arguments.against
-            else from_python(each.cell.workload, arguments.against_python)
-            for each in gated
+            else from_python(workload, arguments.against_python)
+            for workload in workloads
         }
 
         def measure(each: Gated, stage: int) -> Record:
@@ -100,11 +106,25 @@ def run(arguments: argparse.Namespace) -> int:
             return record
 
         result = run_gate(gated, measure, rules)
-    report = gate_table.markdown(result)
-    append_job_summary(report)
-    for path, text in ((arguments.markdown, report), (arguments.json, gate_table.as_json(result))):
-        if path:
-            path.write_text(text)
+        calibrated = kept(suite.options.cache, suite.run.environment()["machine"], device)
+    result = replace(result, notes=(sentence(calibrated),))
     width = shutil.get_terminal_size((100, 24)).columns
     print(gate_table.terminal(result, width, colour=sys.stdout.isatty()))
+    print(f"records: {shown(suite.run.path)}", file=sys.stderr)
+    publish(result, arguments.markdown, arguments.json)
     return result.exit_code
+
+
+def publish(result: Result, markdown: Path | None, json: Path | None) -> None:
+    """To the job's page and the files asked for; one that takes nothing must not cost the verdict.
+
+    It is said on stderr, and the exit code stays the gate's.
+    """
+    report = gate_table.markdown(result)
+    try:
+        append_job_summary(report)
+        for path, text in ((markdown, report), (json, gate_table.as_json(result))):
+            if path:
+                path.write_text(text, encoding="utf-8")
+    except (StoreError, OSError) as error:
+        print(f"python -m benchmarks regress: {error}", file=sys.stderr)

@@ -3,7 +3,7 @@
 import subprocess
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from benchmarks.launcher import ROOT, Environment, Origin
@@ -21,11 +21,14 @@ def worktree(repository: Path, revision: str) -> Iterator[Path]:
     commit = _git(top, "rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}")
     with tempfile.TemporaryDirectory(prefix="revision-") as folder:
         tree = Path(folder) / "tree"
-        _git(top, "worktree", "add", "--quiet", "--detach", str(tree), commit)
         try:
+            _git(top, "worktree", "add", "--quiet", "--detach", str(tree), commit)
             yield tree
         finally:
-            _git(top, "worktree", "remove", "--force", str(tree))
+            with suppress(
+                OptionError
+            ):  # a checkout that cannot be undone must not cost the verdict
+                _git(top, "worktree", "remove", "--force", str(tree))
 
 
 @contextmanager

@@ -65,10 +65,24 @@ def test_evidence_comes_from_the_records_of_both_stages() -> None:
     assert found.screening == screened.log_ratios
     assert found.confirmation == confirmed.log_ratios
     assert (found.peak_memory_bytes, found.old_peak_memory_bytes) == (10, 9)
-    assert found.resident_memory
+    assert not found.resident_memory
     assert found.unmeasured is None
     with pytest.raises(ValueError, match="two cells"):
         evidence(screened, compared("b", [1.0, 1.0]))
+
+
+def test_without_allocated_memory_the_processes_memory_is_compared() -> None:
+    """A CPU: what torch's allocator tells of a GPU, the process tree's resident memory must do."""
+    telemetry = {"candidate": {"resident_bytes": 300}, "baseline": {"resident_bytes": 200}}
+    on_cpu = evidence(compared("control", [1.0, 1.0], telemetry=telemetry))
+    assert (on_cpu.peak_memory_bytes, on_cpu.old_peak_memory_bytes) == (300, 200)
+    assert on_cpu.resident_memory
+    known = {"peak_memory_bytes": 30, "baseline_peak_memory_bytes": 20}
+    on_gpu = evidence(compared("control", [1.0, 1.0], telemetry=telemetry, **known))
+    assert (on_gpu.peak_memory_bytes, on_gpu.old_peak_memory_bytes) == (30, 20)
+    assert not on_gpu.resident_memory
+    unknown = evidence(compared("control", [1.0, 1.0]))
+    assert unknown.peak_memory_bytes is None
 
 
 def test_a_cell_that_was_found_invalid_has_no_ratios() -> None:

@@ -1,5 +1,6 @@
 """Where the old arm comes from: revisions checked out beside the tree, and other interpreters."""
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -43,6 +44,13 @@ def test_a_worktree_is_removed_after_a_fault_too(repository: Path) -> None:
     with pytest.raises(RuntimeError), worktree(repository, "old"):
         raise RuntimeError
     assert len(git(repository, "worktree", "list").splitlines()) == 1
+
+
+def test_a_checkout_that_is_gone_already_does_not_cost_the_verdict(repository: Path) -> None:
+    with worktree(repository, "old") as tree:
+        (tree / ".git").unlink()
+        shutil.rmtree(tree)
+    assert not tree.exists()
 
 
 def test_a_users_workload_is_the_one_of_its_own_repository(repository: Path) -> None:
