@@ -14,7 +14,13 @@ PART_S = 1.0  # seconds given to each part of the breakdown, about
 FEWEST, MOST = 3, 200  # steps of one
 PROFILED = 4  # steps in a trace: enough to see a pattern, few enough to open
 LIMIT_S = 60.0
-PEAK_DTYPES = {"fp32": "fp32", "amp_bf16": "bf16", "amp_fp16": "fp16"}
+PEAK_DTYPES = {  # by precision, what most of the arithmetic is done in
+    "fp32": "fp32",
+    "tf32": "tf32",
+    "amp_bf16": "bf16",
+    "bf16": "bf16",
+    "amp_fp16": "fp16",
+}
 
 
 def attribute(
@@ -40,7 +46,8 @@ def attribute(
         breakdown["flops_reason"] = reason
     if flops and dtype and known is None:
         able = arm.look({"do": "multiply", "dtype": dtype}, LIMIT_S)["flops_per_s"]
-        breakdown |= {"matmul_flops_per_s": able, "of_matmul_ceiling": flops / step_s / able}
+        share = flops / breakdown["step_s"] / able  # both of the same minute
+        breakdown |= {"matmul_flops_per_s": able, "of_matmul_ceiling": share}
     looked = replace(
         record,
         attribution=breakdown,

@@ -3,7 +3,7 @@
 The parts of a step (`training.PARTS`) show as named ranges in either.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
@@ -19,8 +19,7 @@ TOP = 15  # operators or kernels kept in the record
 def profile_torch(training: Training, steps: int, trace: Path) -> list[dict[str, Any]]:
     """Profile `steps` steps, write a trace that Perfetto opens, and give the top operators.
 
-    Sorted by their own time on the device (on a CPU, the CPU): name, calls, seconds of all steps
-    together. Ranges are not operators and are left out.
+    As in `costliest`, over all steps together.
     """
     activities = [ProfilerActivity.CPU]
     if training.device.type == "cuda":
@@ -31,12 +30,28 @@ def profile_torch(training: Training, steps: int, trace: Path) -> list[dict[str,
             training.step(mark)
         training.synchronize()
     profiler.export_chrome_trace(str(trace))
-    own_us = "self_device_time_total" if len(activities) > 1 else "self_cpu_time_total"
-    events = [event for event in profiler.key_averages() if event.key not in PARTS]
-    events.sort(key=lambda event: -float(getattr(event, own_us)))
+    return costliest(profiler.key_averages(), on_device=len(activities) > 1)
+
+
+def costliest(events: Iterable[Any], *, on_device: bool) -> list[dict[str, Any]]:
+    """The TOP by their own time: name, calls, self_s, share of the own times of all.
+
+    On a device these are its kernels and copies: the operators on the host that launched them
+    carry the same seconds once more. Named ranges contain operators and are none.
+    """
+    own_us = "self_device_time_total" if on_device else "self_cpu_time_total"
+    counted = [
+        (float(getattr(event, own_us)), event)
+        for event in events
+        if not event.is_user_annotation
+        and event.key not in PARTS
+        and (event.device_type.name != "CPU") == on_device
+    ]
+    counted.sort(key=lambda each: -each[0])
+    whole = sum(own for own, _ in counted) or 1.0
     return [
-        {"name": event.key, "calls": event.count, "self_s": float(getattr(event, own_us)) / 1e6}
-        for event in events[:TOP]
+        {"name": event.key, "calls": event.count, "self_s": own / 1e6, "share": own / whole}
+        for own, event in counted[:TOP]
     ]
 
 

@@ -14,6 +14,11 @@ def label(record: Record) -> str:
     return "plain (control)" if is_control(record) else record.technique
 
 
+def row_name(record: Record) -> str:
+    """The same in a list over several workloads."""
+    return f"{record.workload}, {label(record)}"
+
+
 def remarks(record: Record) -> list[str]:
     """What a reader of a measured row must know besides its numbers."""
     ended = [] if record.outcome == "ok" else [f"{outcome(record.outcome)}, {record.reason}"]

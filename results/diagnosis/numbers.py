@@ -79,7 +79,8 @@ def numbers(record: Record) -> Numbers:
         world_size=record.world_size or 1,
         num_workers=int(_number(record.setting.get("num_workers")) or 0),
         shares=shares(attribution),
-        samples_per_s=record.samples_per_s,
+        # of the ceilings' own minute where the look tells it
+        samples_per_s=_number(attribution.get("samples_per_s", record.samples_per_s)),
         loader_samples_per_s=_number(attribution.get("loader_samples_per_s")),
         compute_samples_per_s=_number(attribution.get("compute_samples_per_s")),
         mfu=record.mfu,

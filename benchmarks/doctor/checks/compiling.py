@@ -18,7 +18,7 @@ def no_cxx(facts: Facts) -> Finding | None:
     return Finding(
         Level.WARN,
         "torch.compile has no C++ compiler",
-        f"neither CXX nor the PATH leads to one ({CXX.get(host.system, 'g++')})",
+        f"no such program: what CXX names, or without it {CXX.get(host.system, 'g++')}",
         INSTALL.get(host.system, "install g++ (`sudo apt install g++`), or set CXX to a compiler")
         + "; until then cells with compile are skipped",
     )
@@ -31,7 +31,7 @@ def no_cc(facts: Facts) -> Finding | None:
     return Finding(
         Level.WARN,
         "Triton, which torch.compile uses on the GPU, has no C compiler",
-        "neither CC nor the PATH leads to one (gcc, clang)",
+        "no such program: what CC names, or without it gcc or clang",
         "install gcc (`sudo apt install gcc`), or set CC to a compiler",
     )
 
