@@ -7,7 +7,7 @@ print, or an Answer where the exit code says something too. It raises an error o
 
 from dataclasses import dataclass
 
-COMMANDS = ("table", "compare", "history")
+COMMANDS = ("table", "compare", "history", "recommend")
 
 
 @dataclass(frozen=True)
