@@ -11,15 +11,14 @@ import json
 import os
 import platform
 import shutil
-import subprocess
 import sys
 import warnings
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 from typing import Any, Self
 
 from benchmarks import cpu, nvml
+from benchmarks.children import ChildError, ask
 from benchmarks.visible import VARIABLE, count_visible
 
 PROBE_TIMEOUT_S = 180.0  # importing torch from a cold network disk takes a minute and more
@@ -130,36 +129,10 @@ def probe_in_child(python: str = sys.executable, timeout_s: float = PROBE_TIMEOU
 
     Raises HardwareError with the child's last line when it fails, or says nothing in time.
     """
-    root = str(Path(__file__).resolve().parent.parent)
     try:
-        child = subprocess.run(
-            [python, "-m", "benchmarks.hardware"],
-            cwd=root,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=timeout_s,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        raise HardwareError(
-            f"asking torch about this machine took over {timeout_s:g} s; is a driver hanging?"
-        ) from None
-    except OSError as error:
-        raise HardwareError(f"cannot run {python}: {error.strerror or error}") from None
-    lines = [line for line in child.stdout.splitlines() if line.startswith("{")]
-    if child.returncode or not lines:
-        said = [*child.stdout.splitlines(), *child.stderr.splitlines()]
-        last = next((line.strip() for line in reversed(said) if line.strip()), "it said nothing")
-        raise HardwareError(
-            f"asking torch about this machine failed ({_ending(child.returncode)}): {last}"
-        )
-    return Hardware.from_json(lines[-1])
-
-
-def _ending(returncode: int) -> str:
-    return f"signal {-returncode}" if returncode < 0 else f"exit code {returncode}"
+        return Hardware.from_json(ask(python, "benchmarks.hardware", timeout_s))
+    except ChildError as error:
+        raise HardwareError(f"asking torch about this machine {error}") from None
 
 
 def probe() -> Hardware:
