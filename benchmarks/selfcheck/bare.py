@@ -1,7 +1,7 @@
 """A training loop as anybody would write it, without this suite: what the suite is held against.
 
-Reads numbers from stdin: train so many steps, print the seconds they took. Nothing of
-`benchmarks` is imported.
+Reads lines of numbers from stdin: for each number train so many steps, then print the seconds that
+each took. Nothing of `benchmarks` is imported.
 """
 
 import sys
@@ -26,14 +26,17 @@ def main(name: str, scale_name: str, cache: str) -> None:
     batches = iter(DataLoader(dataset, batch_size=scale.batch, sampler=Positions()))
     print("ready", flush=True)
     for line in sys.stdin:
-        start = perf_counter()
-        for _ in range(int(line)):
-            inputs, targets = next(batches)
-            optimizer.zero_grad()
-            loss = loss_of(model(inputs), targets)
-            loss.backward()  # type: ignore[no-untyped-call]
-            optimizer.step()
-        print(perf_counter() - start, flush=True)
+        seconds = []
+        for steps in map(int, line.split()):
+            start = perf_counter()
+            for _ in range(steps):
+                inputs, targets = next(batches)
+                optimizer.zero_grad()
+                loss = loss_of(model(inputs), targets)
+                loss.backward()  # type: ignore[no-untyped-call]
+                optimizer.step()
+            seconds.append(perf_counter() - start)
+        print(*seconds, flush=True)
 
 
 if __name__ == "__main__":
