@@ -33,7 +33,7 @@ class Cell:
 
     @property
     def id(self) -> str:
-        return "-".join((self.label, self.device, *(axis.name for axis in self.axes)))
+        return "-".join((self.label, self.device, *(t.name for t in (*self.on, *self.axes))))
 
     @property
     def setting(self) -> Setting:

@@ -7,7 +7,7 @@ import torch
 from torch.nn.parallel import DistributedDataParallel
 
 from benchmarks.hardware import driver_uuid
-from benchmarks.training import Training
+from benchmarks.training import Training, transfer
 
 
 def read_back(training: Training) -> dict[str, Any]:
@@ -30,6 +30,7 @@ def read_back(training: Training) -> dict[str, Any]:
         "fp32_precision": torch.backends.cuda.matmul.fp32_precision,
         "losses": training.losses(),
         **peak_memory(training),
+        **transfer.read_back(training),
     }
 
 

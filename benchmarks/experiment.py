@@ -159,10 +159,12 @@ def steps_to_drain(setting: Setting, step_s: float, can_pause: bool = CAN_PAUSE)
     """Untimed steps before the blocks of a run: what was prefetched meanwhile, and one to wake up.
 
     Loader workers stop with their arm: in a pause, each can at most be handed the item it was
-    waiting for. Where processes cannot be stopped, the loader fills up all it may hold. Caches fill
-    again within milliseconds: a step that is long beside that needs no other before it.
+    waiting for, and one batch may lie copied ahead. Where processes cannot be stopped, the loader
+    fills up all it may hold. Caches fill again within milliseconds: a step that is long beside that
+    needs no other before it.
     """
-    prefetched = setting.num_workers if can_pause else setting.prefetched_batches
+    handed_over = setting.num_workers + setting.copy_stream
+    prefetched = handed_over if can_pause else setting.prefetched_batches
     return max(prefetched, 1 if step_s < WAKE_UP_S else 0)
 
 

@@ -77,8 +77,8 @@ class Setting:
 
     @property
     def prefetched_batches(self) -> int:
-        """Batches that the loader may hold ready when training pauses."""
-        return self.num_workers * self.prefetch_factor
+        """Batches that may lie ready when training pauses: the loader's, and one on the device."""
+        return self.num_workers * self.prefetch_factor + self.copy_stream
 
     def to_dict(self) -> dict[str, Any]:
         """The knobs of the matrix, and of the others those that are turned.

@@ -10,7 +10,7 @@ from functools import cache
 
 from benchmarks.hardware import Hardware
 from benchmarks.setting import Setting
-from benchmarks.techniques import loading, parallel, precision
+from benchmarks.techniques import loading, parallel, precision, transfer
 from benchmarks.techniques.technique import Check, Technique
 
 MATRIX = (
@@ -23,7 +23,9 @@ MATRIX = (
     parallel.ddp(2),
 )
 # cores -> techniques: some are made for the number of cores
-FAMILIES: Mapping[str, Callable[[int], Sequence[Technique]]] = {}
+FAMILIES: Mapping[str, Callable[[int], Sequence[Technique]]] = {
+    "transfer": transfer.techniques,
+}
 
 
 @cache

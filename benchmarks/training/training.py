@@ -10,11 +10,11 @@ from torch.nn.parallel import DistributedDataParallel
 
 import workloads
 from benchmarks.setting import Setting
-from benchmarks.training.loading import load_batches
 from benchmarks.training.optimizers import build_optimizer
 from benchmarks.training.place import Place, device_of
 from benchmarks.training.precision import autocast, grad_scaler, use_ieee_fp32
 from benchmarks.training.strategies import parallelise
+from benchmarks.training.transfer import batches_of, move
 
 PARTS = ("data", "copy", "forward", "backward", "optimizer")  # of a step
 Mark = Callable[[str], None]
@@ -58,9 +58,8 @@ class Training:
         own_batch = max(1, round(scale.batch * setting.batch))
         self.batch = own_batch * (self.replicas if setting.parallel == "dp" else 1)
         self.units_per_step = self.batch * place.world * scale.units  # of all ranks together
-        self.batches = iter(
-            load_batches(workload.build_data(scale, source), self.batch, setting, place)
-        )
+        self.data = workload.build_data(scale, source)
+        self.batches = batches_of(self.data, self.batch, setting, place, self.device)
         self.steps = 0
         self._losses: list[Tensor] = []
 
@@ -77,8 +76,7 @@ class Training:
         self.train_on(inputs, targets, mark)
 
     def to_device(self, batch: Any) -> tuple[Tensor, Tensor]:
-        inputs, targets = batch
-        return inputs.to(self.device), targets.to(self.device)
+        return move(batch, self.device, non_blocking=self.setting.non_blocking)
 
     def train_on(self, inputs: Tensor, targets: Tensor, mark: Mark = unmarked) -> None:
         """The part of a step that needs no loader."""
