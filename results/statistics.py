@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
+from scipy import special  # not stats: its import takes seconds, after the first cell
 
 from results.record import MARGIN, StepTimes
 
@@ -48,7 +48,7 @@ def estimate(log_ratios: Sequence[float], confidence: float = 0.95) -> Estimate:
     if ratios.size == 1:
         return Estimate(speedup=math.exp(mean), low=None, high=None, detectable=None)
     error = float(ratios.std(ddof=1)) / math.sqrt(ratios.size)
-    half = float(stats.t.ppf((1 + confidence) / 2, ratios.size - 1)) * error
+    half = float(special.stdtrit(ratios.size - 1, (1 + confidence) / 2)) * error
     widest = _exp(half)
     return Estimate(
         speedup=math.exp(mean),
