@@ -8,10 +8,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from benchmarks import attribution, counters
-from benchmarks.attribution import NO_GPU, GpuSample, Window
+from benchmarks import counters, gpu_use, strangers
+from benchmarks.clock_reasons import POWER_LIMIT, THERMAL_LIMIT
 from benchmarks.gpm import METRICS, PERCENTAGES
-from benchmarks.nvml import POWER_LIMIT, THERMAL_LIMIT, Reading, Traffic
+from benchmarks.readings import Reading, Traffic
+from benchmarks.windows import NO_GPU, GpuSample, Window
 
 GPU_KEYS = ("gpu_utilization_pct", "gpu_memory_used_bytes", "gpu_power_w", "energy_j_per_sample")
 
@@ -31,7 +32,7 @@ def summarise(arm: str, windows: Sequence[Window], samples: Sequence[GpuSample])
     """What `arm` used, from what was seen of both arms; see `Telemetry.summary`."""
     own = [window for window in windows if window.arm == arm]
     looks = [sample for sample in samples if sample.arm == arm]
-    late, settle_s = attribution.settled(looks)
+    late, settle_s = gpu_use.settled(looks)
     seen = _Seen(windows, own, looks, late, own[-1].gpus if own else ())
     sources: dict[str, Any] = {}
     found: dict[str, Reading[Any]] = _cpu(seen, sources)
@@ -62,18 +63,18 @@ def summarise(arm: str, windows: Sequence[Window], samples: Sequence[GpuSample])
 
 def _cpu(seen: _Seen, sources: dict[str, Any]) -> dict[str, Reading[Any]]:
     own = seen.own
-    memory = attribution.peak_resident(own)
+    memory = counters.peak_resident(own)
     if memory.value is not None:
         sources["resident_bytes"] = memory.value.kind
     cores = next((window.end.system.cores for window in own if window.end.system), None)
     return {
-        "cpu_utilization_pct": attribution.cpu_utilization_pct(own),
+        "cpu_utilization_pct": counters.cpu_utilization_pct(own),
         "cpu_by_process_pct": counters.cpu_by_process_pct(own),
         "cpu_cores": Reading(cores, None if cores else "the system does not tell its cores"),
         "cpu_pressure_share": counters.cpu_pressure_share(own),
         "load_average": counters.load_average(own),
-        "foreign_cpu_cores": attribution.foreign_cpu_cores(own),
-        "steal_share": attribution.steal_share(own),
+        "foreign_cpu_cores": strangers.foreign_cpu_cores(own),
+        "steal_share": strangers.steal_share(own),
         "resident_bytes": _map(memory, lambda each: each.bytes),
         "shared_memory_bytes": _map(
             memory, lambda each: each.shared_bytes, "the system does not tell shared memory apart"
@@ -84,32 +85,32 @@ def _cpu(seen: _Seen, sources: dict[str, Any]) -> dict[str, Reading[Any]]:
 
 def _gpu(seen: _Seen, sources: dict[str, Any]) -> dict[str, Reading[Any]]:
     own, late, gpus = seen.own, seen.late, seen.gpus
-    matched = attribution.pids_are_ours(seen.windows)
+    matched = strangers.pids_are_ours(seen.windows)
 
     def mean(what: Callable[[GpuSample], Reading[float]]) -> Reading[float]:
-        return attribution.mean_over_gpus(late, gpus, what)
+        return gpu_use.mean_over_gpus(late, gpus, what)
 
     return {
         "gpu_utilization_pct": mean(lambda look: look.utilization_pct),
         "gpu_memory_utilization_pct": mean(lambda look: look.memory_utilization_pct),
-        "gpu_memory_used_bytes": attribution.gpu_memory_bytes(own, matched),
-        "gpu_memory_others_bytes": attribution.others_gpu_memory_bytes(own, matched),
-        "gpu_device_memory_used_bytes": attribution.peak_device_memory_bytes(seen.looks, gpus),
+        "gpu_memory_used_bytes": gpu_use.gpu_memory_bytes(own, matched),
+        "gpu_memory_others_bytes": strangers.others_gpu_memory_bytes(own, matched),
+        "gpu_device_memory_used_bytes": gpu_use.peak_device_memory_bytes(seen.looks, gpus),
         **_energy(seen, sources),
         "gpu_power_cap_w": counters.power_cap_w(own, gpus),
-        "gpu_power_limited_share": attribution.limited_share(late, gpus, POWER_LIMIT),
-        "gpu_thermal_limited_share": attribution.limited_share(late, gpus, THERMAL_LIMIT),
+        "gpu_power_limited_share": gpu_use.limited_share(late, gpus, POWER_LIMIT),
+        "gpu_thermal_limited_share": gpu_use.limited_share(late, gpus, THERMAL_LIMIT),
         "gpu_sm_clock_mhz": mean(lambda look: look.sm_clock_mhz),
         "gpu_memory_clock_mhz": mean(lambda look: look.memory_clock_mhz),
         "gpu_temperature_c": mean(lambda look: look.temperature_c),
         **{metric: counters.gpm(own, gpus, metric) for metric in PERCENTAGES},
         **_links(seen, sources),
-        "foreign_gpu_processes": _map(attribution.foreign_gpu_processes(seen.windows), len),
+        "foreign_gpu_processes": _map(strangers.foreign_gpu_processes(seen.windows), len),
     }
 
 
 def _energy(seen: _Seen, sources: dict[str, Any]) -> dict[str, Reading[Any]]:
-    energy = attribution.energy(seen.own, seen.late)
+    energy = gpu_use.energy(seen.own, seen.late)
     if energy.value is not None:
         sources["gpu_power_w"] = sources["energy_j_per_sample"] = energy.value.source
     return {

@@ -6,12 +6,28 @@ exact over a run and cost the run nothing; a counter that went back or was not r
 
 from collections.abc import Callable, Mapping, Sequence
 
-from benchmarks.attribution import NO_GPU, UNREAD, GpuSample, Window
 from benchmarks.gpm import SHORTEST_S
-from benchmarks.nvml import Reading, Traffic
-from benchmarks.processes import LOADER_WORKER
+from benchmarks.processes import LOADER_WORKER, Resident
+from benchmarks.readings import Reading, Traffic
+from benchmarks.windows import NO_GPU, UNREAD, GpuSample, Window
 
 NEGLIGIBLE_PCT = 0.5  # of a core: helpers that only wait, such as the resource tracker
+
+
+def cpu_utilization_pct(windows: Sequence[Window]) -> Reading[float]:
+    """CPU time of the arm's tree over the time it ran; 100 is one core kept busy."""
+    used = seconds = 0.0
+    counted = 0
+    for window in windows:
+        before, after = window.begin.arm_cpu_s, window.end.arm_cpu_s
+        if before is None or after is None or after < before or window.seconds <= 0:
+            continue
+        used += after - before
+        seconds += window.seconds
+        counted += 1
+    if seconds == 0:
+        return Reading(None, "its processes were gone, or took their CPU time with them")
+    return Reading(100 * used / seconds, samples=counted)
 
 
 def cpu_by_process_pct(windows: Sequence[Window]) -> Reading[Mapping[str, float]]:
@@ -40,6 +56,15 @@ def cpu_by_process_pct(windows: Sequence[Window]) -> Reading[Mapping[str, float]
     return Reading(
         shown or {"training0": max(0.0, shares.get("training0", 0.0))}, None, len(windows)
     )
+
+
+def peak_resident(windows: Sequence[Window]) -> Reading[Resident]:
+    """Largest memory of the arm's tree at the ends of runs; PSS alone where there is any."""
+    seen = [window.resident for window in windows if window.resident is not None]
+    best = [each for each in seen if each.kind == "pss"] or seen
+    if not best:
+        return Reading(None, "its processes were gone, or their memory could not be read")
+    return Reading(max(best, key=lambda each: each.bytes), samples=len(best))
 
 
 def disk_read_bytes_per_s(windows: Sequence[Window]) -> Reading[float]:

@@ -8,7 +8,8 @@ counts by itself: a run costs one sample at each edge, none in between.
 from collections.abc import Mapping
 from typing import Any
 
-from benchmarks.nvml import NvmlGpu, Reading
+from benchmarks.nvml import NvmlGpu
+from benchmarks.readings import Reading
 
 # nvml.h's numbers of the metrics, by our names; a link's are MiB/s and become bytes/s here.
 PERCENTAGES = {

@@ -16,11 +16,12 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Protocol, Self
 
-from benchmarks import attribution, processes
+from benchmarks import processes, strangers
 from benchmarks.account import summarise
-from benchmarks.attribution import Edge, GpuSample, Window
 from benchmarks.gpm import Gpm
-from benchmarks.nvml import Nvml, NvmlGpu, Reading, Traffic
+from benchmarks.nvml import Nvml, NvmlGpu
+from benchmarks.readings import Reading, Traffic
+from benchmarks.windows import Edge, GpuSample, Window
 
 PERIOD_S = 0.1
 # Adding up a torch process's shared pages takes the kernel some 25 ms, each loader worker's
@@ -189,7 +190,7 @@ class Telemetry:
 
     def notes(self) -> list[str]:
         """Sentences on foreign load, steal and throttling during the runs of either arm."""
-        return attribution.notes(self._windows, tuple(self._samples))
+        return strangers.notes(self._windows, tuple(self._samples))
 
     def _trees(self, arm: str) -> _Trees:
         table = self._system.snapshot()

@@ -6,9 +6,11 @@ from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 
+from benchmarks.clock_reasons import throttling
 from benchmarks.doctor.facts import Driver
 from benchmarks.doctor.files import text
-from benchmarks.nvml import Nvml, Reading, throttling
+from benchmarks.nvml import Nvml
+from benchmarks.readings import Reading
 from benchmarks.visible import VARIABLE
 
 PCI_VENDORS = {"0x10de": "nvidia", "0x1002": "amd", "0x8086": "intel"}

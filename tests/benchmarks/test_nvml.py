@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from benchmarks.nvml import Nvml, decode_clock_reasons, list_uuids, throttling
+from benchmarks.clock_reasons import decode_clock_reasons, throttling
+from benchmarks.nvml import Nvml, list_uuids
 from tests.benchmarks.nvml_stand_in import FIRST, MIG, SECOND, play
 
 READ_ALL = """
