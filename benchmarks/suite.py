@@ -146,13 +146,13 @@ class Suite:
             return self.options.scale
         return cell.scale or default_scale(self.hardware, cell.device)
 
-    def measure(self, case: str, cell: Cell) -> Record:
-        """Measure one cell and put its record on the disk.
+    def measure(self, case: str, cell: Cell, starts: int | None = None) -> Record:
+        """Measure one cell and put its record on the disk; `starts`: so many, whatever is usual.
 
         Raises:
             StoreError: the disk does not take the record.
         """
-        return self._keep(self._measure(self._context(case, cell)))
+        return self._keep(self._measure(self._context(case, cell), starts))
 
     def measure_between(
         self, case: str, cell: Cell, origins: Mapping[str, Origin], starts: int | None = None
@@ -227,7 +227,7 @@ class Suite:
         launcher = self._launcher_in(replace(origin.environment, variables=variables))
         return Arm.start(launcher, self._reaper, job, timeout_s)
 
-    def _measure(self, context: Context) -> Record:
+    def _measure(self, context: Context, starts: int | None = None) -> Record:
         cell = context.cell
         if reason := cell.impossible(self.hardware):
             return unmeasured(context, "skipped", reason)
@@ -239,7 +239,7 @@ class Suite:
         fewest = min((axis.starts for axis in cell.changed if axis.starts), default=plan.starts)
         plan = replace(
             plan,
-            starts=min(plan.starts, fewest),
+            starts=starts or min(plan.starts, fewest),
             limit_s=min(plan.limit_s, left_s),
             first_step_s=max(plan.first_step_s, patience_s),
         )

@@ -8,6 +8,8 @@ from collections.abc import Mapping
 
 COMMANDS: Mapping[str, str] = {
     "doctor": "say what this machine can train with, and what to mend; works without torch",
+    "techniques": "list what there is to try, and what this machine can run",
+    "recipe": "find the combination of techniques that pays here, and print its training loop",
     "regress": "compare this tree with a git revision, or this Python with another, and gate on it",
     "calibrate": "measure what this machine can tell: false alarms, slowdowns that a gate catches",
     "selfcheck": "measure how far the suite itself can be believed",
