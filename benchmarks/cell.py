@@ -79,4 +79,6 @@ class Cell:
             if known and axis.units and known.unit not in axis.units:
                 wanted = " and ".join(axis.units)
                 return f"{axis.name} is for {wanted}, {self.label} trains on {known.unit}"
+            if axis.catalog and not known:
+                return f"{axis.name} needs a workload of the catalog, {self.label} is none"
         return None

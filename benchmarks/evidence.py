@@ -7,7 +7,7 @@ import torch
 from torch.nn.parallel import DistributedDataParallel
 
 from benchmarks.hardware import driver_uuid
-from benchmarks.training import Training, transfer
+from benchmarks.training import Training, preprocessing, transfer
 
 
 def read_back(training: Training) -> dict[str, Any]:
@@ -31,6 +31,7 @@ def read_back(training: Training) -> dict[str, Any]:
         "losses": training.losses(),
         **peak_memory(training),
         **transfer.read_back(training),
+        **preprocessing.read_back(training),
     }
 
 

@@ -27,6 +27,7 @@ from benchmarks.channel import Channel, ChannelClosed
 from benchmarks.orders import Orders
 from benchmarks.setting import Setting
 from benchmarks.training import Place, Training
+from benchmarks.training.preprocessing import data_options
 
 Job = dict[str, Any]
 SETTLED = 0.05  # relative change between warm-up blocks
@@ -52,7 +53,8 @@ def make_data(job: Job) -> int:
     """No training: only what is generated once, so that no measured arm has to make it."""
     try:
         workload = workloads.load(job["workload"])
-        workload.prepare(workload.scale(job["scale"]), source_from(job))
+        options = data_options(Setting.from_dict(job["setting"]))
+        workload.prepare(workload.scale(job["scale"]), source_from(job), **options)
     except BaseException as error:
         record_fault(Path(job["fault"]), error)
         return 1

@@ -62,6 +62,7 @@ class Suite:
         self._began = clock()
         self._open = ExitStack()
         self._launchers: dict[Environment, Launcher] = {}
+        self._unprepared: dict[tuple[str, str, str], str] = {}  # workload, scale, images: why
         self._reaper: Reaper
         self.hardware: Hardware
         self.run: RunFolder
@@ -76,20 +77,32 @@ class Suite:
         self._open.callback(self._reaper.close)
         self._launcher_in(Environment())  # imports torch while the probe does
         self.hardware = hardware.probe_in_child()
-        for workload, scale in sorted(
-            {(c.workload, self.scale_of(c)) for c in cells if self._possible(c)}
-        ):
-            self.prepare(Origin(workload), scale)
+        wanted = {
+            (cell.workload, self.scale_of(cell), setting.images)
+            for cell in filter(self._possible, cells)
+            for setting in (cell.baseline, cell.setting)
+        }
+        for workload, scale, images in sorted(wanted):
+            self._prepare_images(workload, scale, images)
         described = environment.describe(self.hardware, self._resolved(cells))
         if self.options.resume is None:
             self.run = RunFolder.create(self.options.runs, described)
         else:
             self.run = RunFolder.open(self.options.resume, self.options.runs)
 
-    def prepare(self, origin: Origin, scale: str) -> None:
+    def prepare(self, origin: Origin, scale: str, images: str = Setting.images) -> None:
         """Make the data of a workload, where it comes from; raises OptionError."""
-        job = self._job(origin.workload, scale, Setting())
+        job = self._job(origin.workload, scale, Setting(images=images))
         prepare(self._launcher_in(origin.environment), self._reaper, job)
+
+    def _prepare_images(self, workload: str, scale: str, images: str) -> None:
+        """What cannot be made beside the plain data costs the cells that want it, no others."""
+        try:
+            self.prepare(Origin(workload), scale, images)
+        except OptionError as error:
+            if images == Setting.images:
+                raise
+            self._unprepared[workload, scale, images] = str(error)
 
     def _launcher_in(self, environment: Environment) -> Launcher:
         if self.options.steady_malloc:
@@ -230,6 +243,9 @@ class Suite:
     def _measure(self, context: Context, starts: int | None = None) -> Record:
         cell = context.cell
         if reason := cell.impossible(self.hardware):
+            return unmeasured(context, "skipped", reason)
+        wanted = (cell.workload, context.scale, cell.setting.images)
+        if reason := self._unprepared.get(wanted):
             return unmeasured(context, "skipped", reason)
         left_s = self.budget_left_s()
         if left_s < WORTH_STARTING_S:

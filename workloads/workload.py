@@ -54,7 +54,8 @@ class Workload:
     - `model(**scale.model)` gives a module from a batch of inputs to logits (..., classes).
     - `data(source, **scale.data)` gives a map-style dataset over an endless stream:
       `data[position]` is one (input, target) for any position >= 0, a pure function of the
-      position, and leaves the caller's random state alone.
+      position, and leaves the caller's random state alone. It may have `collate`, as a DataLoader
+      takes it, and `finish(inputs, device, seed)`: what it leaves to be done to a batch there.
     - `optimizer(parameters, lr=..., **implementation)`; the last are `fused`, `foreach`, ...
     - `loss(logits, targets)` gives a scalar.
     - `pieces(model)` gives its modules as a row, each to be called on what the one before it
@@ -98,13 +99,19 @@ class Workload:
         pieces: list[nn.Module] = self._part("pieces")(model)
         return pieces
 
-    def build_data(self, scale: Scale, source: Source) -> "Dataset[tuple[Any, Any]]":
+    def build_data(
+        self, scale: Scale, source: Source, **preprocessing: Any
+    ) -> "Dataset[tuple[Any, Any]]":
         """The endless dataset; generates what is missing in `source.cache`.
+
+        `preprocessing` (decode, augment, images) goes to data that can be loaded in several ways.
 
         Raises:
             WorkloadError: the user's data does not serve, or the cache cannot be written.
         """
-        data: Dataset[tuple[Any, Any]] = self._part("data")(source, **scale.data)
+        data: Dataset[tuple[Any, Any]] = self._part("data")(
+            source, **scale.data, **preprocessing
+        )
         return data
 
     def build_loss(self) -> "Callable[[Tensor, Tensor], Tensor]":
@@ -122,13 +129,13 @@ class Workload:
         optimizer: Optimizer = build(parameters, lr=scale.learning_rate, **implementation)
         return optimizer
 
-    def prepare(self, scale: Scale, source: Source) -> None:
+    def prepare(self, scale: Scale, source: Source, **preprocessing: Any) -> None:
         """Make what is generated once (JPEG files, corpus), so that no measured process has to.
 
         Safe to repeat and to run in two processes at once. Building data makes what is missing,
         which gives a user's own workload this method without writing it.
         """
-        self.build_data(scale, source)
+        self.build_data(scale, source, **preprocessing)
 
     def _part(self, field: str) -> Callable[..., Any]:
         part: str | Callable[..., Any] = getattr(self, field)

@@ -10,7 +10,7 @@ from functools import cache
 
 from benchmarks.hardware import Hardware
 from benchmarks.setting import Setting
-from benchmarks.techniques import loading, parallel, precision, transfer
+from benchmarks.techniques import loading, parallel, precision, preprocessing, transfer
 from benchmarks.techniques.technique import Check, Technique
 
 MATRIX = (
@@ -25,6 +25,7 @@ MATRIX = (
 # cores -> techniques: some are made for the number of cores
 FAMILIES: Mapping[str, Callable[[int], Sequence[Technique]]] = {
     "transfer": transfer.techniques,
+    "preprocessing": lambda cores: preprocessing.TECHNIQUES,
 }
 
 

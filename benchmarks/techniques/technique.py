@@ -22,6 +22,7 @@ class Technique:
     change: knobs of the setting and the values it gives them.
     on: what both arms have besides, since the technique means nothing without it.
     units: of the workloads it is for; empty: any.
+    catalog: only for workloads of the catalog, whose data can do what it asks of them.
     needs: why this machine cannot run it under a setting (one sentence), or None.
     checks: name of a guard -> whether the evidence agrees with a setting, any setting; None where
         there is nothing to say about that one. Both arms of every cell pass through all checks.
@@ -37,6 +38,7 @@ class Technique:
     api: str
     on: "tuple[Technique, ...]" = ()
     units: tuple[str, ...] = ()
+    catalog: bool = False
     needs: Need = field(default=lambda hardware, setting: None)
     checks: Mapping[str, Check] = field(default_factory=dict)
     loss_tolerance: float = 0.02

@@ -45,6 +45,7 @@ def load_batches(dataset: Any, batch: int, setting: Setting, place: Place) -> Da
         sampler=Epochs(stream, setting.epoch_steps * batch) if setting.epoch_steps else stream,
         num_workers=workers,
         prefetch_factor=setting.prefetch_factor if workers else None,
+        collate_fn=getattr(dataset, "collate", None),
         pin_memory=setting.pin_memory,
         persistent_workers=setting.persistent_workers,
         # Python 3.14 would start workers by a fork server: other seconds, and out of our process

@@ -13,6 +13,7 @@ from benchmarks.setting import Setting
 from benchmarks.training.optimizers import build_optimizer
 from benchmarks.training.place import Place, device_of
 from benchmarks.training.precision import autocast, grad_scaler, use_ieee_fp32
+from benchmarks.training.preprocessing import data_options, finish_of
 from benchmarks.training.strategies import parallelise
 from benchmarks.training.transfer import batches_of, move
 
@@ -58,7 +59,8 @@ class Training:
         own_batch = max(1, round(scale.batch * setting.batch))
         self.batch = own_batch * (self.replicas if setting.parallel == "dp" else 1)
         self.units_per_step = self.batch * place.world * scale.units  # of all ranks together
-        self.data = workload.build_data(scale, source)
+        self.data = workload.build_data(scale, source, **data_options(setting))
+        self.finish = finish_of(self.data, self.device, place)
         self.batches = batches_of(self.data, self.batch, setting, place, self.device)
         self.steps = 0
         self._losses: list[Tensor] = []
@@ -72,11 +74,16 @@ class Training:
         mark("data")
         batch = next(self.batches)
         mark("copy")
-        inputs, targets = self.to_device(batch)
+        inputs, targets = self.to_device(batch, mark)
         self.train_on(inputs, targets, mark)
 
-    def to_device(self, batch: Any) -> tuple[Tensor, Tensor]:
-        return move(batch, self.device, non_blocking=self.setting.non_blocking)
+    def to_device(self, batch: Any, mark: Mark = unmarked) -> tuple[Tensor, Tensor]:
+        """A batch for the model: copied, and finished where the loader left something over."""
+        inputs, targets = move(batch, self.device, non_blocking=self.setting.non_blocking)
+        if self.finish:
+            mark("data")
+            inputs = self.finish(inputs)
+        return inputs, targets
 
     def train_on(self, inputs: Tensor, targets: Tensor, mark: Mark = unmarked) -> None:
         """The part of a step that needs no loader."""

@@ -65,7 +65,8 @@ def read_back(training: "Training") -> dict[str, Any]:
     """What the loader did, and how its batches came to the device. Takes one of them."""
     batches, copied_aside = training.batches, 0
     if isinstance(batches, CopiedAhead):
-        batches, copied_aside = batches.source, batches.copied_aside
+        copied_aside = batches.copied_aside
+        batches = batches.source
     return {
         **batches.read_back(),
         "copied_aside": copied_aside,

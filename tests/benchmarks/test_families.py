@@ -25,8 +25,8 @@ def test_a_technique_changes_what_it_names_and_can_prove_it(technique: Technique
     assert technique.api
 
 
-def test_no_two_techniques_share_a_name() -> None:
-    names = [technique.name for technique in EVERY]
+def test_no_two_techniques_share_a_name_on_the_same_ground() -> None:
+    names = [tuple(t.name for t in (*technique.on, technique)) for technique in EVERY]
     assert len(names) == len(set(names))
 
 

@@ -7,7 +7,10 @@ import torch
 from PIL import Image
 
 from workloads import Source, WorkloadError
-from workloads.images import Images, augmentation, decode, list_files
+from workloads.images import Images, collate_files, list_files
+
+# torchvision 0.29 says so at every call: TorchCodec is to replace it
+pytestmark = pytest.mark.filterwarnings("ignore:The image decoding and encoding")
 
 
 @pytest.fixture(scope="module")
@@ -87,17 +90,77 @@ def test_more_classes_than_outputs_are_refused(
         list_files(two_classes)
 
 
-def test_file_that_is_no_image_is_named(tmp_path: Path) -> None:
-    (tmp_path / "not.jpg").write_text("text")
-    with pytest.raises(WorkloadError, match=r"cannot read image .*not\.jpg: remove or replace it"):
-        decode(tmp_path / "not.jpg")
+def loaded(source: Source, **options: str) -> Images:
+    return Images(source, pixels=32, count=20, **options)
 
 
-def test_grey_file_becomes_rgb(tmp_path: Path) -> None:
-    Image.new("L", (40, 30), 128).save(tmp_path / "grey.png")
-    assert decode(tmp_path / "grey.png").mode == "RGB"
+# Other ways to load them
 
 
-def test_normalisation_takes_imagenets_mean_to_zero() -> None:
-    average = Image.new("RGB", (50, 50), (124, 116, 104))  # 255 x MEAN, rounded
-    assert augmentation(8)(average).abs().max() < 0.01
+def test_torchvision_decodes_to_nearly_the_same_crops(source: Source, images: Images) -> None:
+    other = loaded(source, decode="torchvision")
+    for position in range(4):
+        (ours, label), (theirs, same) = other[position], images[position]
+        assert (ours.shape, ours.dtype, label) == (theirs.shape, theirs.dtype, same)
+        assert (ours - theirs).abs().mean() < 0.1  # of a standard deviation of 1
+
+
+def test_what_the_device_augments_leaves_the_loader_in_one_size(source: Source) -> None:
+    data = loaded(source, augment="device")
+    assert data.finish
+    items = [data[position][0] for position in range(3)]
+    assert {(item.shape, item.dtype) for item in items} == {((3, 37, 37), torch.uint8)}
+    batch = data.finish(torch.stack(items), torch.device("cpu"), 0)
+    assert (batch.shape, batch.dtype) == ((3, 3, 32, 32), torch.float32)
+
+
+def test_plain_images_leave_nothing_over(images: Images) -> None:
+    assert images.finish is None
+    assert images.collate is None
+
+
+def test_what_the_device_decodes_leaves_the_loader_as_files(source: Source) -> None:
+    data = loaded(source, decode="device", augment="device")
+    assert data.collate
+    assert data.finish
+    files, labels = data.collate([data[0], data[1]])
+    assert [bytes(file[:2].tolist()) for file in files] == [b"\xff\xd8"] * 2
+    assert labels.shape == (2,)
+    batch = data.finish(files, torch.device("cpu"), 0)  # by libjpeg there
+    assert (batch.shape, batch.dtype) == ((2, 3, 32, 32), torch.float32)
+    assert data.tally.to_dict()["device"] == 2
+    assert data.tally.to_dict()["pil"] == 0
+
+
+def test_the_device_cannot_decode_for_a_loader_that_augments(source: Source) -> None:
+    with pytest.raises(WorkloadError, match="what the device decodes it must augment"):
+        loaded(source, decode="device")
+
+
+def test_resized_images_are_other_files_of_the_same_items(source: Source, images: Images) -> None:
+    small = loaded(source, images="resized")
+    assert [small[position][1] for position in range(6)] == [images[p][1] for p in range(6)]
+    assert small.tally.to_dict() == {
+        "pil": 6,
+        "torchvision": 0,
+        "device": 0,
+        "resized_files": 6,
+        "shorter_side": 37,
+    }
+
+
+def test_a_users_images_are_resized_into_the_cache(two_classes: Path, tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    own = Source(cache=cache, images=two_classes)
+    data = Images(own, pixels=16, count=999, images="resized")
+    assert all(Path(path).is_relative_to(cache) for path, _ in data.files)
+    assert sorted(data[position][1] for position in range(4)) == [0, 0, 1, 1]
+    assert data.tally.to_dict()["shorter_side"] == 18
+    assert len(list((two_classes / "cat").iterdir())) == 2
+
+
+def test_files_are_a_list_since_no_two_are_of_one_length() -> None:
+    one, two = torch.zeros(3, dtype=torch.uint8), torch.zeros(5, dtype=torch.uint8)
+    files, labels = collate_files([(one, 7), (two, 8)])
+    assert files == [one, two]
+    assert labels.tolist() == [7, 8]
