@@ -96,6 +96,13 @@ def bench(session: nox.Session) -> None:
 
 
 @nox.session
+def recipe(session: nox.Session) -> None:
+    """Find the combination of techniques that pays here: -- --workload NAME --budget 20m."""
+    python = interpreter(session, SUITE)
+    session.run(python, "-m", "benchmarks", "recipe", *session.posargs, external=True)
+
+
+@nox.session
 def regress(session: nox.Session) -> None:
     """Gate this tree against a revision or another Python: -- --against REV."""
     python = interpreter(session, SUITE)

@@ -6,6 +6,7 @@ import importlib
 CHECKS = (
     "controls",
     "bare_loop",
+    "recipe_script",
     "loading",
     "attribution",
     "telemetry",
