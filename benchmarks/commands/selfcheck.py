@@ -12,6 +12,7 @@ CHECKS = (
     "telemetry",
     "launching",
     "collection",
+    "history",
 )
 
 

@@ -159,6 +159,24 @@ def test_pytest_benchmark_reads_the_run(run: tuple[Path, int, str], name: str) -
     assert CONTROL in compared.stdout
 
 
+@pytest.mark.parametrize("name", ["latest/benchmark.json", "mine.json"])
+def test_github_action_benchmark_reads_the_run(run: tuple[Path, int, str], name: str) -> None:
+    """What `extractPytestResult` of its src/extract.ts takes from each entry, and shows."""
+    runs, _, _ = run
+    content = strict((runs / name).read_text())
+    assert content["benchmarks"]
+    for entry in content["benchmarks"]:
+        stats = entry["stats"]
+        assert entry["fullname"] == f"benchmarks/test_matrix.py::{CONTROL}"
+        assert all(
+            isinstance(stats[field], float | int) for field in ("ops", "stddev", "mean", "rounds")
+        )
+        median_s = records_of(runs)[CONTROL]["step_s"]["median"]
+        assert stats["mean"] == pytest.approx(median_s, rel=0.5)  # seconds of a step
+        assert stats["ops"] == pytest.approx(1 / stats["mean"])  # its value: steps a second
+    assert {"id", "time", "dirty", "branch"} <= set(content["commit_info"])
+
+
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
