@@ -12,7 +12,7 @@ from benchmarks.closing import shown
 from benchmarks.hardware import glance
 from benchmarks.options import HELP
 from benchmarks.recipe.check import ScriptError, in_words, script_over_suite
-from benchmarks.recipe.run import find_recipe, plain_cell, script_name, script_of
+from benchmarks.recipe.run import cells_for, find_recipe, script_name, script_of
 from benchmarks.recipe.script import Script, write
 from benchmarks.selfcheck.bench import opened
 from benchmarks.suite import Suite
@@ -59,11 +59,11 @@ def run(arguments: argparse.Namespace) -> int:
     accelerators = [name for name in ("cuda", "xpu", "mps") if seen.devices.get(name)]
     device = arguments.device or next(iter(accelerators), "cpu")
     workloads = [name for name in arguments.workload.split(",") if name]
-    cells = [plain_cell(workload, device) for workload in workloads]
+    cells = [cell for workload in workloads for cell in cells_for(workload, device, seen)]
     reports = []
     with opened(cells, **words) as suite:
         for number, workload in enumerate(suite.options.workloads):
-            share_s = suite.budget_left_s() / (len(workloads) - number)
+            share_s = suite.budget_left_s() / (len(suite.options.workloads) - number)
             found = find_recipe(suite, workload, device, seen, share_s * (1 - FOR_CHECK))
             path = suite.run.path / script_name(found.workload)
             cores = suite.hardware.usable_cores

@@ -27,6 +27,19 @@ def plain_cell(workload: str, device: str) -> Cell:
     return Cell(workload, PLAIN, baseline=Setting(device=device), device=device)
 
 
+def cells_for(workload: str, device: str, glance: Glance) -> list[Cell]:
+    """The plain cell, and those that want data of their own: a suite makes it when it opens."""
+    baseline = Setting(device=device)
+    return [
+        plain_cell(workload, device),
+        *(
+            Cell(workload, (technique,), baseline=baseline, device=device)
+            for technique in everything(device, glance)
+            if "images" in technique.change
+        ),
+    ]
+
+
 def find_recipe(
     suite: Suite, workload: str, device: str, glance: Glance, budget_s: float
 ) -> Recipe:

@@ -18,6 +18,9 @@ WRITTEN: Mapping[
     "pin_memory": None,
     "non_blocking": None,
     "copy_stream": None,
+    "decode": None,
+    "augment": None,
+    "images": None,
     "precision": ("fp32", "tf32", "amp_bf16", "amp_fp16"),
     "memory_format": None,
     "compile": None,
@@ -103,6 +106,8 @@ def unwritable(setting: Setting) -> str | None:
         values = WRITTEN.get(knob.name, ())
         if values is not None and value not in values:
             return f"{knob.name}={value}"
+    if setting.copy_stream and setting.decode == "device":
+        return "copy_stream=True beside decode=device"  # files stay where they are until decoded
     if setting.strategy not in STRATEGIES:
         return f"parallel={setting.parallel}"
     return None
@@ -224,8 +229,16 @@ def _model(script: Script) -> Iterator[str]:
     kind = "" if setting.optimizer == "default" else f", {setting.optimizer}=True"
     yield f"optimizer = workload.build_optimizer(model.parameters(), scale{kind})"
     yield "loss_function = workload.build_loss()"
-    yield f"dataset = workload.build_data(scale, Source({script.source}))"
+    options = "".join(f", {name}={value!r}" for name, value in _data_options(setting))
+    yield f"dataset = workload.build_data(scale, Source({script.source}){options})"
     yield ""
+
+
+def _data_options(setting: Setting) -> Iterator[tuple[str, str]]:
+    """What is asked of the data beyond the plain setting."""
+    for name in ("decode", "augment", "images"):
+        if getattr(setting, name) != getattr(Setting(), name):
+            yield name, getattr(setting, name)
 
 
 def _ddp_arguments(setting: Setting) -> Iterator[str]:
@@ -252,6 +265,8 @@ def _loader(script: Script) -> Iterator[str]:
         yield f"    prefetch_factor={setting.prefetch_factor},"
     if setting.pin_memory:
         yield "    pin_memory=True,"
+    if setting.decode == "device":
+        yield "    collate_fn=dataset.collate,  # files are of unequal length: a list of them"
     yield ")"
     if script.scaled:
         yield f'scaler = torch.amp.GradScaler("{setting.device}")'
@@ -289,8 +304,12 @@ def _step(script: Script) -> Iterator[str]:
     setting = script.setting
     if setting.device != "cpu" and not setting.copy_stream:
         blocking = ", non_blocking=True" if setting.non_blocking else ""
-        yield f"inputs = inputs.to(device{blocking})"
+        if setting.decode != "device":
+            yield f"inputs = inputs.to(device{blocking})"
         yield f"targets = targets.to(device{blocking})"
+    if setting.augment == "device":
+        seed = "rank + world * step" if script.distributed else "step"
+        yield f"inputs = dataset.finish(inputs, device, {seed})  # crop, flip, normalise"
     if setting.memory_format == "channels_last":
         yield "inputs = inputs.to(memory_format=torch.channels_last)"
     yield "optimizer.zero_grad()"

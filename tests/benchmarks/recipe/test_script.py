@@ -109,6 +109,15 @@ def test_the_script_trains_as_the_suite_does(
                 "torchrun --nproc-per-node 4 recipe_small.py 100",
             ],
         ),
+        (
+            {"augment": "device", "decode": "device"},
+            [
+                "dataset = workload.build_data(scale, Source(Path()), decode='device', "
+                "augment='device')",
+                "collate_fn=dataset.collate,  # files are of unequal length: a list of them",
+                "inputs = dataset.finish(inputs, device, step)  # crop, flip, normalise",
+            ],
+        ),
         ({"variables": (("LD_PRELOAD", "x.so"),)}, ["'LD_PRELOAD': 'x.so',"]),
     ],
 )
@@ -136,6 +145,7 @@ def test_a_cpu_script_has_its_threads_and_nothing_of_a_gpu() -> None:
     [
         ({"checkpointing": True}, "checkpointing=True"),
         ({"parallel": "pp2"}, "parallel=pp2"),
+        ({"copy_stream": True, "decode": "device"}, "copy_stream=True beside decode=device"),
         ({"precision": "bf16"}, "precision=bf16"),
         ({"optimizer": "for_loop"}, "optimizer=for_loop"),
     ],
