@@ -189,6 +189,8 @@ def explain(process: Process, folder: Path, what: str) -> ArmFault:
         told = json.loads((folder / "fault.json").read_text())
     except (OSError, ValueError):
         told = None
+    if told and told["outcome"] == "skipped":  # true of every rank
+        return ArmFault("skipped", told["reason"])
     if told:
         return ArmFault(told["outcome"], f"rank {told['rank']}: {told['reason']}", log)
     status = process.exit_status()

@@ -305,8 +305,9 @@ class Experiment:
         if self.settings[CANDIDATE].parallel == "dp":
             return False  # its batch is not known before it has reported
         baseline = self.measurement.openings[BASELINE][0]
-        units = baseline.units_per_step * self.settings[CANDIDATE].world_size
-        self.measurement.bound = units / limit_s
+        theirs, ours = self.settings[BASELINE], self.settings[CANDIDATE]
+        batches = ours.data_parallel * ours.batch / (theirs.data_parallel * theirs.batch)
+        self.measurement.bound = baseline.units_per_step * batches / limit_s
         self.measurement.stopped = (
             f"no first step within {limit_s:.0f} s; the baseline's took {baseline.cold_s:.2g} s"
         )

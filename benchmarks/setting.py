@@ -76,6 +76,11 @@ class Setting:
         return int(match[2]) if match else 1
 
     @property
+    def data_parallel(self) -> int:
+        """Ranks that take batches of their own: the stages of a pipeline share theirs."""
+        return 1 if self.strategy == "pp" else self.world_size
+
+    @property
     def prefetched_batches(self) -> int:
         """Batches that may lie ready when training pauses: the loader's, and one on the device."""
         return self.num_workers * self.prefetch_factor + self.copy_stream

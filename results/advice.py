@@ -66,7 +66,9 @@ def _recommend(faster: Sequence[Record]) -> str:
     if chosen.world_size is not None and chosen.world_size > 1:
         sentence += f", on {chosen.world_size} ranks"
         if chosen.batch is not None:
-            sentence += f" with a global batch of {chosen.batch * chosen.world_size}"
+            pipeline = str(chosen.setting.get("parallel", "")).startswith("pp")
+            sharers = 1 if pipeline else chosen.world_size  # stages work on the same samples
+            sentence += f" with a global batch of {chosen.batch * sharers}"
     if chosen is not best:
         sentence += f"; {best.technique} at {_interval(best)} is not shown to be better"
     return sentence + "."

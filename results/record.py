@@ -82,7 +82,7 @@ class Record:
     log_ratios: list[float] = field(default_factory=list)  # natural log, one per start
     samples_per_s: float | None = None  # in `unit`, all ranks together
     baseline_samples_per_s: float | None = None
-    scaling_efficiency: float | None = None  # speed-up / ranks, 1.0 is linear
+    scaling_efficiency: float | None = None  # speed-up / devices, 1.0 is linear
     step_s: StepTimes | None = None
     baseline_step_s: StepTimes | None = None
 

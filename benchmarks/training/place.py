@@ -7,6 +7,8 @@ import torch
 
 from benchmarks.setting import Setting
 
+MODEL_PARALLEL_DEVICES = 2
+
 
 @dataclass(frozen=True)
 class Place:
@@ -30,3 +32,14 @@ def device_of(setting: Setting, place: Place) -> torch.device:
     if setting.device == "cpu":
         return torch.device("cpu")
     return torch.device(setting.device, place.local_rank)
+
+
+def devices_of(setting: Setting, device: torch.device) -> list[torch.device]:
+    """Every device that a rank computes on; `device` is its first one."""
+    if setting.parallel == "dp":
+        found = torch.accelerator.device_count()
+    elif setting.parallel == "mp":
+        found = MODEL_PARALLEL_DEVICES
+    else:
+        return [device]
+    return [torch.device(device.type, index) for index in range(found)]

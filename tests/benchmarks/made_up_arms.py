@@ -38,6 +38,7 @@ class Machine:
         default_factory=lambda: {BASELINE: Setting(), CANDIDATE: Setting(num_workers=2)}
     )
     units_per_step: dict[str, int] = field(default_factory=lambda: {BASELINE: 8, CANDIDATE: 8})
+    batch: dict[str, int] = field(default_factory=lambda: {BASELINE: 8, CANDIDATE: 8})
     evidence: dict[str, dict[str, Any]] = field(
         default_factory=lambda: {BASELINE: {}, CANDIDATE: {}}
     )
@@ -118,7 +119,7 @@ class MadeUpArm:
             "seconds": speed.cold_s,
             "units_per_step": units,
             "unit": "images",
-            "batch": 8,
+            "batch": self.machine.batch[self.name],
             "gpus": [],
         }
 

@@ -236,10 +236,18 @@ def test_a_first_step_that_never_ends_bounds_the_throughput() -> None:
     assert made.now_s < 90
 
 
-def test_the_bound_counts_the_samples_of_all_ranks() -> None:
+@pytest.mark.parametrize(
+    ("setting", "batches"),
+    [
+        (Setting(parallel="ddp4"), 4),
+        (Setting(parallel="ddp4", batch=0.25), 1),  # the same global batch
+        (Setting(parallel="pp2"), 1),  # stages work on the same samples
+    ],
+)
+def test_the_bound_counts_the_samples_of_all_ranks(setting: Setting, batches: int) -> None:
     made = machine(candidate=Speed(cold_s=HANGS))
-    made.settings[CANDIDATE] = Setting(parallel="ddp4")
-    assert made.experiment(first_step_s=20.0).run().bound == pytest.approx(4 * 8 / 20)
+    made.settings[CANDIDATE] = setting
+    assert made.experiment(first_step_s=20.0).run().bound == pytest.approx(batches * 8 / 20)
 
 
 def test_data_parallel_says_nothing_of_its_batch_and_is_not_bounded() -> None:
