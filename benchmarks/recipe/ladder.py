@@ -137,6 +137,7 @@ def _one_pass(
     for technique in waiting:
         move = move_for(technique, climbed.kept, device)
         if move is None:
+            climbed.leave(technique.name, f"is part of {named(climbed.kept)}")
             continue
         if spent() >= UNTIL[CONFIRM if climbed.kept else SCREEN]:
             if technique.name not in climbed.left:

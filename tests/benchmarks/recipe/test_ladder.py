@@ -213,6 +213,15 @@ def test_what_cannot_run_or_trains_wrongly_is_left_with_its_reason() -> None:
     assert found.left["channels_last"].reason == "invalid: strides: contiguous"
 
 
+def test_what_a_kept_technique_brings_along_is_said_to_be_part_of_it() -> None:
+    both = technique("pinned", pin_memory=True, non_blocking=True)
+    pinned = technique("pin", pin_memory=True)
+    machine = Machine(product(pin_memory=1.2, non_blocking=1.2))
+    found = machine.climb(pinned, both)
+    assert found.kept == (both,)
+    assert found.left["pin"].reason == "is part of pinned"
+
+
 def test_adding_replaces_what_turns_the_same_knobs_only() -> None:
     both = technique("pinned", pin_memory=True, non_blocking=True)
     pinned = technique("pin", pin_memory=True)
