@@ -14,6 +14,7 @@ from results.record import Record
 
 SHARED_FIELDS = ("gpu_utilization_pct", "gpu_power_w", "energy_j_per_sample", "cpu_utilization_pct")
 CANDIDATE_FIELDS = ("resident_bytes", "gpu_memory_used_bytes")
+LOADER_FIELDS = ("loader_start_s", "first_batch_s")
 CLEARLY_SLOWER = 0.5  # a single start is enough to call a candidate slower that is this slow
 
 
@@ -51,6 +52,7 @@ def assemble(
         "notes": [
             *notes,
             *([measurement.stopped] if measurement.stopped and outcome == "ok" else []),
+            *epoch_starts(measurement),
         ],
         "guards": checked,
         "log": fault.log if fault else [],
@@ -67,6 +69,7 @@ def assemble(
     elif measurement.bound is not None:
         fields |= _bounded(measurement)
     fields |= _telemetry(telemetry, measurement)
+    fields |= {name: _seen(measurement, CANDIDATE, name) for name in LOADER_FIELDS}
     fields |= _losses(measurement)
     return Record(**fields)
 
@@ -115,6 +118,20 @@ def _openings(measurement: Measurement) -> dict[str, Any]:
 
 def _median(openings: Sequence[Opening], name: str) -> float | None:
     return statistics.median(getattr(opening, name) for opening in openings) if openings else None
+
+
+def epoch_starts(measurement: Measurement) -> list[str]:
+    """A note on what the end of an epoch costs, where there were any in both arms."""
+    ours, theirs = (_seen(measurement, arm, "epoch_start_s") for arm in (CANDIDATE, BASELINE))
+    if ours is None or theirs is None:
+        return []
+    return [f"an epoch's first batch came after {ours:.2g} s, the baseline's after {theirs:.2g} s"]
+
+
+def _seen(measurement: Measurement, arm: str, name: str) -> float | None:
+    """Median over starts of what the evidence of an arm says; None where it says nothing."""
+    told = [evidence.get(name) for evidence in measurement.evidence[arm]]
+    return statistics.median(known) if (known := [t for t in told if t is not None]) else None
 
 
 def _comparison(measurement: Measurement, cell: Cell) -> dict[str, Any]:

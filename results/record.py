@@ -96,6 +96,8 @@ class Record:
     cold_s: float | None = None  # first step; median over starts
     baseline_cold_s: float | None = None
     launch_s: float | None = None  # from asking for an arm to the end of its first step
+    loader_start_s: float | None = None  # of it, to make the loader and start its workers
+    first_batch_s: float | None = None  # of it, the wait for the first batch from then on
     break_even_steps: float | None = None  # steps until the faster steps repay the cold cost
 
     # What it takes

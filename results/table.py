@@ -8,6 +8,7 @@ from results import columns, flat, wording
 from results.advice import advice
 from results.columns import Heading
 from results.controls import is_control, measured
+from results.knee import knee
 from results.record import Record
 
 if TYPE_CHECKING:
@@ -178,6 +179,8 @@ def _legend(rows: Sequence[Sequence[str]], records: Sequence[Record]) -> tuple[s
         lines.append(f"plain: {plain}")
     if any(is_control(record) for record in records):
         lines.append("control: plain against plain, must read 1.00")
+    if found := knee(records):
+        lines.append(found)
     if any(text == wording.UNKNOWN for row in rows for text in row):
         lines.append(f"{wording.UNKNOWN}: unknown")
     return tuple(lines)

@@ -112,6 +112,22 @@ def test_launch_and_first_step_are_medians_over_the_starts() -> None:
     assert record.launch_s == pytest.approx(5.0)
 
 
+def test_what_the_loader_cost_at_its_start_is_told_where_it_is_known() -> None:
+    record = record_of(machine(loader_start_s=0.1, first_batch_s=0.3), starts=3)
+    assert (record.loader_start_s, record.first_batch_s) == (0.1, 0.3)
+    assert record_of(machine(), starts=3).loader_start_s is None
+
+
+def test_what_an_epochs_first_batch_costs_either_arm_is_a_note() -> None:
+    made = machine(epoch_start_s=0.25)
+    assert record_of(made, starts=1).notes == ["a note"]
+    made.evidence[BASELINE]["epoch_start_s"] = 0.5
+    assert record_of(made, starts=1).notes == [
+        "a note",
+        "an epoch's first batch came after 0.25 s, the baseline's after 0.5 s",
+    ]
+
+
 def test_break_even_is_where_two_trainings_have_taken_the_same_time() -> None:
     record = record_of(machine(Speed(step_s=0.025, cold_s=3.0)))
     steps = record.break_even_steps
