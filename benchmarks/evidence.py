@@ -7,12 +7,21 @@ import torch
 from torch.nn.parallel import DistributedDataParallel
 
 from benchmarks.hardware import driver_uuid
-from benchmarks.training import Training, preprocessing, transfer
+from benchmarks.training import (
+    Training,
+    attention,
+    compiling,
+    layout,
+    optimizers,
+    precision,
+    preprocessing,
+    transfer,
+)
 
 
 def read_back(training: Training) -> dict[str, Any]:
     """What is true of a training, as evidence for the guards. A collective call."""
-    model, scaler = training.model, training.scaler
+    model, scaler = compiling.uncompiled(training.model), training.scaler
     wrapped = model is not training.module
     return {
         "device": str(training.device),
@@ -27,11 +36,15 @@ def read_back(training: Training) -> dict[str, Any]:
         "parameter_spread": parameter_spread(training),
         "scaler_skipped_steps": skipped_steps(scaler),
         "steps": training.steps,
-        "fp32_precision": torch.backends.cuda.matmul.fp32_precision,
         "losses": training.losses(),
         **peak_memory(training),
         **transfer.read_back(training),
         **preprocessing.read_back(training),
+        **precision.read_back(training.module),
+        **layout.read_back(training.module),
+        **attention.read_back(training.setting),
+        **compiling.read_back(training.model),
+        **optimizers.read_back(training.optimizer),
     }
 
 

@@ -6,7 +6,6 @@ from time import perf_counter
 from typing import Any
 
 import torch
-from torch import nn
 
 from benchmarks import ceiling, flops
 from benchmarks.breakdown import break_down
@@ -14,6 +13,7 @@ from benchmarks.evidence import gpu_uuids, read_back
 from benchmarks.marks import marks_for
 from benchmarks.profiling import profile_nsys, profile_torch
 from benchmarks.training import Training
+from benchmarks.training.observation import observe
 
 Order = dict[str, Any]
 
@@ -23,10 +23,8 @@ class Orders:
 
     def __init__(self, training: Training) -> None:
         self.training = training
-        self.compute_dtype: str | None = None
         self._known: dict[str, Callable[[Order], dict[str, Any]]] = {
             "run": self._run,
-            "watch_dtype": self._watch_dtype,
             "name_gpus": self._name_gpus,
             "read_back": self._read_back,
             "break_down": self._break_down,
@@ -59,7 +57,7 @@ class Orders:
         return {"gpus": sorted(set(self._gather(gpu_uuids(self.training))))}
 
     def _read_back(self, _: Order) -> dict[str, Any]:
-        evidence = read_back(self.training) | {"compute_dtype": self.compute_dtype}
+        evidence = read_back(self.training) | observe(self.training)
         workers = self._gather([evidence["loader_workers"]])
         return {"evidence": evidence | {"loader_workers": min(workers)}}
 
@@ -103,20 +101,6 @@ class Orders:
             "units": steps * training.units_per_step,
             "step_s": [taken for _, taken in marks.intervals_s()],
         }
-
-    def _watch_dtype(self, _: Order) -> dict[str, Any]:
-        """One step with a hook on a layer: the dtype that autocast really produced."""
-        seen: list[str] = []
-        layers = (m for m in self.training.module.modules() if isinstance(m, nn.Linear | nn.Conv2d))
-        layer = next(layers, None)
-        handle = layer and layer.register_forward_hook(
-            lambda _, __, output: seen.append(str(output.dtype).removeprefix("torch."))
-        )
-        block = self._timed_block(1)
-        if handle:
-            handle.remove()
-        self.compute_dtype = seen[-1] if seen else None
-        return {"blocks": [block]}
 
     def _count_flops(self, _: Order) -> dict[str, Any]:
         """FLOPs of a step, of all ranks and replicas together: each does one batch of the scale."""

@@ -4,8 +4,9 @@ Rank 0 takes orders from pytest and passes them on to the other ranks, so that a
 same steps. Only in a rank is anything timed, and never across a message.
 
 A job is JSON: workload, scale, setting, cache, images, text (as in `Source`), cores, seed,
-warm_up_s, port and token (where rank 0 reports), log and fault (paths). With task "prepare" there
-is no training, only its data is made.
+warm_up_s, port and token (where rank 0 reports), log and fault (paths), compiled (a path where
+torch.compile keeps its kernels, or null: where it usually does). With task "prepare" there is no
+training, only its data is made.
 """
 
 import json
@@ -40,6 +41,8 @@ def run_arm(job: Job) -> int:
     """The leader: this process itself for one rank, else torch's elastic agent over the ranks."""
     redirect_output(job["log"])
     keep_sockets_in(Path(job["log"]).parent)
+    if job.get("compiled"):
+        os.environ["TORCHINDUCTOR_CACHE_DIR"] = job["compiled"]
     if job.get("task") == "prepare":
         return make_data(job)
     world = Setting.from_dict(job["setting"]).world_size
@@ -171,7 +174,7 @@ def lead(channel: Channel, orders: Orders, unit: str, warm_up_s: float) -> None:
 
 def warm_up(orders: Orders, limit_s: float) -> float:
     """Steps until two short blocks in a row take the same time; the last one's seconds a step."""
-    block = orders.give({"do": "watch_dtype"})["blocks"][0]
+    block = orders.give({"do": "run", "drain": 0, "steps": 1, "blocks": 1})["blocks"][0]
     spent, step_s = block["seconds"], block["seconds"]
     while spent < limit_s:
         steps = max(1, round(WARM_UP_BLOCK_S / step_s))

@@ -2,10 +2,11 @@
 
 import re
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack, closing
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from benchmarks import environment, hardware
@@ -233,9 +234,19 @@ class Suite:
     def _start_alone(self, cell: Cell, scale: str) -> Arm:
         return self.start_arm(Origin(cell.workload), scale, cell.setting, LIMIT_S)
 
-    def start_arm(self, origin: Origin, scale: str, setting: Setting, timeout_s: float) -> Arm:
-        """A training that is being built; raises ArmFault, see `Arm.start`."""
-        job = self._job(origin.workload, scale, setting)
+    def start_arm(
+        self,
+        origin: Origin,
+        scale: str,
+        setting: Setting,
+        timeout_s: float,
+        compiled: str | None = None,
+    ) -> Arm:
+        """A training that is being built; raises ArmFault, see `Arm.start`.
+
+        compiled: where torch.compile keeps its kernels; None: where it usually does.
+        """
+        job = {**self._job(origin.workload, scale, setting), "compiled": compiled}
         variables = (*origin.environment.variables, *setting.variables)
         launcher = self._launcher_in(replace(origin.environment, variables=variables))
         return Arm.start(launcher, self._reaper, job, timeout_s)
@@ -251,12 +262,13 @@ class Suite:
         if left_s < WORTH_STARTING_S:
             return unmeasured(context, "not_run", "the budget was spent; --budget gives more")
         plan = self.options.plan_on(cell.device)
-        patience_s = max(axis.first_step_s for axis in cell.changed or cell.axes)
+        patience_s = max(axis.first_step_s for axis in (*(cell.changed or cell.axes), *cell.on))
         fewest = min((axis.starts for axis in cell.changed if axis.starts), default=plan.starts)
         plan = replace(
             plan,
             starts=starts or min(plan.starts, fewest),
-            limit_s=min(plan.limit_s, left_s),
+            # what is started rarely, since it starts slowly, has that once on top of its time
+            limit_s=min(plan.limit_s + patience_s * (fewest < plan.starts), left_s),
             first_step_s=max(plan.first_step_s, patience_s),
         )
         here = Origin(cell.workload)
@@ -267,11 +279,11 @@ class Suite:
         settings = {BASELINE: cell.baseline, CANDIDATE: cell.setting}
 
         def launch(arm: str, timeout_s: float) -> Arm:
-            return self.start_arm(origins[arm], context.scale, settings[arm], timeout_s)
+            return self.start_arm(origins[arm], context.scale, settings[arm], timeout_s, compiled)
 
         began = self._clock()
         fault = None
-        with Telemetry() as telemetry:
+        with Telemetry() as telemetry, own_kernels(cell) as compiled:
             experiment = Experiment(plan, settings, launch, telemetry, self._clock)
             try:
                 experiment.run()
@@ -310,6 +322,19 @@ class Suite:
             "seed": SEED,
             "warm_up_s": options.plan_on(setting.device).warm_up_s,
         }
+
+
+@contextmanager
+def own_kernels(cell: Cell) -> Iterator[str | None]:
+    """A folder in which the first start of a cell about torch.compile finds no kernels.
+
+    None for the others: what they cost to compile is not their question.
+    """
+    if cell.setting.compile in ("none", cell.baseline.compile):
+        yield None
+        return
+    with TemporaryDirectory(prefix="compiled-", ignore_cleanup_errors=True) as folder:
+        yield folder
 
 
 def default_scale(machine: Hardware, device: str) -> str:

@@ -10,7 +10,17 @@ from functools import cache
 
 from benchmarks.hardware import Hardware
 from benchmarks.setting import Setting
-from benchmarks.techniques import loading, parallel, precision, preprocessing, transfer
+from benchmarks.techniques import (
+    attention,
+    compile,
+    layout,
+    loading,
+    optimizer,
+    parallel,
+    precision,
+    preprocessing,
+    transfer,
+)
 from benchmarks.techniques.technique import Check, Technique
 
 MATRIX = (
@@ -26,6 +36,11 @@ MATRIX = (
 FAMILIES: Mapping[str, Callable[[int], Sequence[Technique]]] = {
     "transfer": transfer.techniques,
     "preprocessing": lambda cores: preprocessing.TECHNIQUES,
+    "precision": precision.techniques,
+    "layout": layout.techniques,
+    "compile": compile.techniques,
+    "attention": attention.techniques,
+    "optimizer": optimizer.techniques,
 }
 
 

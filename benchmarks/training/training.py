@@ -10,9 +10,18 @@ from torch.nn.parallel import DistributedDataParallel
 
 import workloads
 from benchmarks.setting import Setting
+from benchmarks.training.attention import attention
+from benchmarks.training.compiling import compile_model
+from benchmarks.training.layout import lay_out_inputs, lay_out_weights
 from benchmarks.training.optimizers import build_optimizer
 from benchmarks.training.place import Place, device_of
-from benchmarks.training.precision import autocast, grad_scaler, use_ieee_fp32
+from benchmarks.training.precision import (
+    autocast,
+    cast_inputs,
+    cast_weights,
+    choose_fp32,
+    grad_scaler,
+)
 from benchmarks.training.preprocessing import data_options, finish_of
 from benchmarks.training.strategies import parallelise
 from benchmarks.training.transfer import batches_of, move
@@ -47,10 +56,12 @@ class Training:
         self.device = device_of(setting, place)
         if self.on_accelerator:
             torch.accelerator.set_device_index(self.device.index)
-        use_ieee_fp32()
+        choose_fp32(setting.precision)
         torch.manual_seed(seed)
         self.module = workload.build_model(scale).to(self.device)
-        self.model = parallelise(self.module, setting, self.device)
+        lay_out_weights(cast_weights(self.module, setting), setting)
+        # DDP outside, as it is to see each gradient; Dynamo cuts its graphs at DDP's buckets.
+        self.model = parallelise(compile_model(self.module, setting), setting, self.device)
         self.optimizer = build_optimizer(workload, scale, self.model.parameters(), setting)
         self.loss = workload.build_loss()
         self.autocast = autocast(setting, self.device)
@@ -83,13 +94,14 @@ class Training:
         if self.finish:
             mark("data")
             inputs = self.finish(inputs)
-        return inputs, targets
+        return lay_out_inputs(cast_inputs(inputs, self.setting), self.setting), targets
 
     def train_on(self, inputs: Tensor, targets: Tensor, mark: Mark = unmarked) -> None:
         """The part of a step that needs no loader."""
         mark("optimizer")
-        self.optimizer.zero_grad()
-        loss = self.compute_gradients(inputs, targets, mark)
+        self.optimizer.zero_grad(set_to_none=self.setting.zero_grad == "to_none")
+        with attention(self.setting):
+            loss = self.compute_gradients(inputs, targets, mark)
         mark("optimizer")
         self.scaler.step(self.optimizer)
         self.scaler.update()

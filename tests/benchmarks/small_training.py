@@ -58,9 +58,27 @@ def training(
     workload: Workload = SMALL, *, place: Place | None = None, seed: int = 0, **knobs: Any
 ) -> Iterator[Training]:
     """A training under Setting(**knobs), whose loader workers are gone afterwards."""
-    built = Training(workload, SCALE, Source(Path()), Setting(**knobs), place or Place(), seed=seed)
+    with flags_as_before():
+        built = Training(
+            workload, SCALE, Source(Path()), Setting(**knobs), place or Place(), seed=seed
+        )
+        try:
+            yield built
+        finally:
+            del built.batches
+            gc.collect()
+
+
+@contextmanager
+def flags_as_before() -> Iterator[None]:
+    """A training sets global flags: right in a rank, not in the process of all tests."""
+    cudnn: Any = torch.backends.cudnn
+    flags: list[Any] = [torch.backends.cuda.matmul, cudnn, cudnn.conv, cudnn.rnn]
+    before = [flag.fp32_precision for flag in flags]
     try:
-        yield built
+        yield
     finally:
-        del built.batches
-        gc.collect()
+        torch.set_float32_matmul_precision("highest")
+        cudnn.allow_tf32 = True  # torch's defaults
+        for flag, value in zip(flags, before, strict=True):
+            flag.fp32_precision = value

@@ -1,9 +1,7 @@
 """A step does what a practitioner would write by hand, under every setting a CPU can try."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
-from typing import Any
 
 import pytest
 import torch
@@ -14,20 +12,9 @@ from benchmarks.evidence import read_back
 from benchmarks.setting import Setting
 from benchmarks.training import KEPT_LOSSES, PARTS, Place, device_of
 from benchmarks.training.loading import load_batches
-from benchmarks.training.precision import use_ieee_fp32
 from benchmarks.training.strategies import parallelise
 from tests.benchmarks.small_training import BATCH, CLASSES, SMALL, Items, Model, training
 from workloads import Source
-
-
-@pytest.fixture(autouse=True)
-def flags_as_before() -> Iterator[None]:
-    """A training sets global flags: right in a rank, not in the process of all tests."""
-    flags: list[Any] = [torch.backends.cuda.matmul, torch.backends.cudnn, torch.backends.cudnn.conv]  # type: ignore[attr-defined]
-    before = [flag.fp32_precision for flag in flags]
-    yield
-    for flag, value in zip(flags, before, strict=True):
-        flag.fp32_precision = value
 
 
 def by_hand(steps: int, seed: int = 0) -> tuple[list[float], list[Tensor]]:
@@ -166,16 +153,6 @@ def test_gradients_that_overflow_fp16_skip_the_step_and_are_counted() -> None:
             stood_still += all(map(torch.equal, before, after))
         assert stood_still > 0
         assert read_back(trained)["scaler_skipped_steps"] == stood_still
-
-
-def test_fp32_means_ieee_fp32_on_every_gpu() -> None:
-    torch.backends.cuda.matmul.fp32_precision = "tf32"
-    use_ieee_fp32()
-    assert torch.backends.cuda.matmul.fp32_precision == "ieee"
-    assert torch.backends.cudnn.fp32_precision == "ieee"
-    assert torch.backends.cudnn.conv.fp32_precision == "ieee"  # type: ignore[attr-defined]
-    with training() as trained:
-        assert read_back(trained)["fp32_precision"] == "ieee"
 
 
 # Batches
