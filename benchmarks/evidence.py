@@ -4,7 +4,6 @@ import multiprocessing
 from typing import Any
 
 import torch
-from torch.nn.parallel import DistributedDataParallel
 
 from benchmarks.hardware import driver_uuid
 from benchmarks.training import (
@@ -15,31 +14,26 @@ from benchmarks.training import (
     optimizers,
     precision,
     preprocessing,
+    shared,
     transfer,
 )
 
 
 def read_back(training: Training) -> dict[str, Any]:
     """What is true of a training, as evidence for the guards. A collective call."""
-    model, scaler = compiling.uncompiled(training.model), training.scaler
-    wrapped = model is not training.module
     return {
         "device": str(training.device),
-        "strategy": type(model).__name__ if wrapped else "none",
-        "replicas": training.place.world
-        if isinstance(model, DistributedDataParallel)
-        else training.replicas,
         "visible_devices": torch.accelerator.device_count() if training.on_accelerator else 0,
         "world_size": torch.distributed.get_world_size() if training.place.world > 1 else 1,
         "loader_workers": len(multiprocessing.active_children()),
         "threads": torch.get_num_threads(),
-        "parameter_spread": parameter_spread(training),
-        "scaler_skipped_steps": skipped_steps(scaler),
+        "scaler_skipped_steps": skipped_steps(training.scaler),
         "steps": training.steps,
         "losses": training.losses(),
         **peak_memory(training),
         **transfer.read_back(training),
         **preprocessing.read_back(training),
+        **shared.read_back(training),
         **precision.read_back(training.module),
         **layout.read_back(training.module),
         **attention.read_back(training.setting),
@@ -61,24 +55,11 @@ def skipped_steps(scaler: torch.amp.GradScaler) -> int:
     return halvings
 
 
-def parameter_spread(training: Training) -> float:
-    """Largest difference between ranks of any parameter's sum; 0 for a single rank."""
-    if training.place.world == 1:
-        return 0.0
-    sums = torch.stack([p.detach().double().sum().cpu() for p in training.module.parameters()])
-    lowest, highest = sums.clone(), sums
-    torch.distributed.all_reduce(lowest, torch.distributed.ReduceOp.MIN)
-    torch.distributed.all_reduce(highest, torch.distributed.ReduceOp.MAX)
-    return float((highest - lowest).max())
-
-
 def peak_memory(training: Training) -> dict[str, int | None]:
     """Peak allocated and reserved bytes of the fullest device; None where torch cannot tell."""
     if not training.on_accelerator:
         return {"peak_memory_bytes": None, "peak_reserved_bytes": None}
-    devices = (
-        range(training.replicas) if training.setting.parallel == "dp" else [training.device.index]
-    )
+    devices = training.devices
     peaks = torch.tensor(
         [
             max(torch.accelerator.max_memory_allocated(device) for device in devices),
@@ -95,8 +76,5 @@ def gpu_uuids(training: Training) -> list[str]:
     """NVML names of the GPUs this rank uses; empty where there are none."""
     if training.device.type != "cuda":
         return []
-    devices = (
-        range(training.replicas) if training.setting.parallel == "dp" else [training.device.index]
-    )
-    properties = map(torch.cuda.get_device_properties, devices)
+    properties = map(torch.cuda.get_device_properties, training.devices)
     return [driver_uuid(str(gpu.uuid), gpu.name) for gpu in properties]

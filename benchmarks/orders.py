@@ -16,6 +16,7 @@ from benchmarks.training import Training
 from benchmarks.training.observation import observe
 
 Order = dict[str, Any]
+CUT = ("fsdp", "pp", "mp")  # strategies under which no rank or device has the whole model
 
 
 class Orders:
@@ -103,23 +104,25 @@ class Orders:
         }
 
     def _count_flops(self, _: Order) -> dict[str, Any]:
-        """FLOPs of a step, of all ranks and replicas together: each does one batch of the scale."""
+        """FLOPs of a step, of all ranks and devices together."""
         training = self.training
         inputs, targets = training.to_device(next(training.batches))
         share = slice(len(inputs) // training.replicas)
-        one = flops.count(
-            training.module, training.loss, training.autocast, inputs[share], targets[share]
-        )
-        devices = training.place.world * training.replicas
-        total = None if one.per_step is None else one.per_step * devices
+        whole = training.module  # of this rank, to be counted without the others
+        if training.setting.strategy in CUT:
+            whole = training.build_model().to(training.device)
+        one = flops.count(whole, training.loss, training.autocast, inputs[share], targets[share])
+        copies = training.data_place.world * training.replicas
+        devices = training.place.world * len(training.devices)
+        total = None if one.per_step is None else one.per_step * copies
         return {"per_step": total, "reason": one.reason, "devices": devices}
 
     def _multiply(self, order: Order) -> dict[str, Any]:
-        """The measured matmul ceiling of all ranks and replicas together, FLOP/s."""
+        """The measured matmul ceiling of all ranks and devices together, FLOP/s."""
         training = self.training
         training.synchronize()
         one = ceiling.matmul_flops_per_s(training.device, order["dtype"])
-        return {"flops_per_s": sum(self._gather([one])) * training.replicas}
+        return {"flops_per_s": sum(self._gather([one])) * len(training.devices)}
 
     def _own(self, trace: str) -> Path:
         """Rank 0 writes where it was told to, the others beside it."""

@@ -28,6 +28,7 @@ from benchmarks.channel import Channel, ChannelClosed
 from benchmarks.orders import Orders
 from benchmarks.setting import Setting
 from benchmarks.training import Place, Training
+from benchmarks.training.unsuited import UnsuitedError
 from benchmarks.training.preprocessing import data_options
 
 Job = dict[str, Any]
@@ -190,8 +191,11 @@ def record_fault(path: Path, error: BaseException) -> None:
     """Tell pytest why; the first rank to fail speaks, what follows from it does not."""
     traceback.print_exc()
     outcome = "out_of_memory" if ran_out_of_memory(error) else "failed"
+    if isinstance(error, UnsuitedError):
+        outcome = "skipped"
     said = str(error).strip().splitlines() or ["no message"]
-    ours = isinstance(error, workloads.WorkloadError)  # says all there is to say
+    # these say all there is to say
+    ours = isinstance(error, workloads.WorkloadError | UnsuitedError)
     reason = said[0] if ours else f"{type(error).__name__}: {said[0]}"
     if not path.exists():
         tell(path, outcome, reason, Place.from_variables().rank)

@@ -8,11 +8,12 @@ from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
 import workloads
-from benchmarks.setting import Setting
+from benchmarks.setting import SCALED_PRECISIONS, Setting
 from benchmarks.training.pipeline import Pipeline
 from benchmarks.training.place import Place, devices_of
 from benchmarks.training.sharding import shard
 from benchmarks.training.stages import OnDevices, Stage, known, own_stage
+from benchmarks.training.unsuited import UnsuitedError
 
 
 def put(
@@ -25,14 +26,29 @@ def put(
     """The model where it is trained: of a pipeline its own stage alone, else all of it.
 
     Raises:
-        UnsuitedError: the model must be cut, and the workload does not say where.
+        UnsuitedError: the model must be cut, and the workload does not say where; or another knob
+            does not go with cutting it.
     """
+    if reason := apart(setting):
+        raise UnsuitedError(f"{setting.parallel} {reason}")
     if setting.strategy == "pp":
         return own_stage(known(workload.cut(module), setting.parallel), place).to(device)
     if setting.parallel == "mp":
         pieces = known(workload.cut(module), setting.parallel)
         return OnDevices(pieces, devices_of(setting, device))
     return module.to(device)
+
+
+def apart(setting: Setting) -> str | None:
+    """Why the strategy does not go with the setting's other knobs, or None."""
+    cut = setting.strategy in ("pp", "mp")
+    if setting.compile != "none" and (cut or setting.strategy == "fsdp"):
+        return "would have to compile each layer by itself, which is not offered"
+    if setting.strategy == "pp" and setting.precision in SCALED_PRECISIONS:
+        return "has no GradScaler over its stages: use amp_bf16"
+    if cut and setting.checkpointing:
+        return "with checkpointing is not offered"
+    return None
 
 
 def loss_of(workload: workloads.Workload, setting: Setting) -> Callable[[Any, Any], Tensor]:

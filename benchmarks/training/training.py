@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from typing import Any
 
 import torch
@@ -14,7 +15,8 @@ from benchmarks.training.attention import attention
 from benchmarks.training.compiling import compile_model
 from benchmarks.training.layout import lay_out_inputs, lay_out_weights
 from benchmarks.training.optimizers import build_optimizer
-from benchmarks.training.place import Place, device_of
+from benchmarks.training.pipeline import Pipeline
+from benchmarks.training.place import Place, device_of, devices_of
 from benchmarks.training.precision import (
     autocast,
     cast_inputs,
@@ -23,7 +25,8 @@ from benchmarks.training.precision import (
     grad_scaler,
 )
 from benchmarks.training.preprocessing import data_options, finish_of
-from benchmarks.training.strategies import parallelise
+from benchmarks.training.sharding import shard_states
+from benchmarks.training.strategies import loss_of, parallelise, put
 from benchmarks.training.transfer import batches_of, move
 
 PARTS = ("data", "copy", "forward", "backward", "optimizer")  # of a step
@@ -58,23 +61,35 @@ class Training:
             torch.accelerator.set_device_index(self.device.index)
         choose_fp32(setting.precision)
         torch.manual_seed(seed)
-        self.module = workload.build_model(scale).to(self.device)
+        self.build_model = partial(workload.build_model, scale)
+        self.module = put(workload, self.build_model(), setting, place, self.device)
         lay_out_weights(cast_weights(self.module, setting), setting)
         # DDP outside, as it is to see each gradient; Dynamo cuts its graphs at DDP's buckets.
         self.model = parallelise(compile_model(self.module, setting), setting, self.device)
-        self.optimizer = build_optimizer(workload, scale, self.model.parameters(), setting)
-        self.loss = workload.build_loss()
+        optimizer = build_optimizer(workload, scale, self.model.parameters(), setting)
+        self.optimizer = shard_states(optimizer, setting)
+        self.loss = loss_of(workload, setting)
         self.autocast = autocast(setting, self.device)
         self.scaler = grad_scaler(setting, self.device)
         self.replicas = len(getattr(self.model, "device_ids", None) or [0])
         own_batch = max(1, round(scale.batch * setting.batch))
         self.batch = own_batch * (self.replicas if setting.parallel == "dp" else 1)
-        self.units_per_step = self.batch * place.world * scale.units  # of all ranks together
+        self.units_per_step = self.batch * self.data_place.world * scale.units  # of all ranks
         self.data = workload.build_data(scale, source, **data_options(setting))
-        self.finish = finish_of(self.data, self.device, place)
-        self.batches = batches_of(self.data, self.batch, setting, place, self.device)
+        self.finish = finish_of(self.data, self.device, self.data_place)
+        self.batches = batches_of(self.data, self.batch, setting, self.data_place, self.device)
         self.steps = 0
         self._losses: list[Tensor] = []
+
+    @property
+    def data_place(self) -> Place:
+        """Of this rank among those that take batches of their own: a pipeline's share theirs."""
+        return Place() if self.setting.strategy == "pp" else self.place
+
+    @property
+    def devices(self) -> list[torch.device]:
+        """Every device that this rank computes on."""
+        return devices_of(self.setting, self.device)
 
     @property
     def on_accelerator(self) -> bool:
@@ -111,6 +126,8 @@ class Training:
 
     def compute_gradients(self, inputs: Tensor, targets: Tensor, mark: Mark = unmarked) -> Tensor:
         """Forward and backward over the batch, in micro-batches; the mean loss, on the device."""
+        if isinstance(self.model, Pipeline):
+            return self.model.compute_gradients(inputs, targets, self.loss, self.autocast, mark)
         micro_batches = self.setting.accumulate
         total = torch.zeros((), device=self.device)
         pieces = zip(inputs.chunk(micro_batches), targets.chunk(micro_batches), strict=True)
@@ -121,7 +138,7 @@ class Training:
                     loss = self.loss(self.model(some_inputs), some_targets) / micro_batches
                 mark("backward")
                 self.scaler.scale(loss).backward()  # type: ignore[no-untyped-call]
-            total += loss.detach()
+            total += loss.detach().to(self.device)
         return total
 
     def _gradients_stay_here(self, last: bool) -> AbstractContextManager[None]:
@@ -133,13 +150,14 @@ class Training:
     def synchronize(self) -> None:
         """Wait until every rank's device has done its work."""
         if self.on_accelerator:
-            torch.accelerator.synchronize()
+            for device in self.devices:
+                torch.accelerator.synchronize(device)
         if self.place.world > 1:
             torch.distributed.barrier()
 
     def losses(self) -> list[float]:
-        """The first losses, the mean over the ranks. A collective call."""
+        """The first losses, the mean over the batches of all ranks. A collective call."""
         losses = torch.tensor([loss.float().item() for loss in self._losses])
         if self.place.world > 1:
             torch.distributed.all_reduce(losses)
-        return (losses / self.place.world).tolist()
+        return (losses / self.data_place.world).tolist()

@@ -11,8 +11,9 @@ import pytest
 import torch
 from torch import distributed
 
-from benchmarks.evidence import gpu_uuids, parameter_spread, peak_memory, read_back, skipped_steps
+from benchmarks.evidence import gpu_uuids, peak_memory, read_back, skipped_steps
 from benchmarks.training import Place
+from benchmarks.training.shared import parameter_spread
 from tests.benchmarks.small_training import training
 
 PATIENT_S = 60.0  # a limit that no healthy test comes near
