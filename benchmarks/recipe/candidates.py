@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from benchmarks.hardware import Glance
 from benchmarks.matrix import PRECISIONS, parallel_axis, worker_counts
-from benchmarks.recipe.script import unwritable
+from benchmarks.recipe.script import STRATEGIES, unwritable
 from benchmarks.setting import Setting
 from benchmarks.techniques import FAMILIES, Technique, workers
 from results.recipe import Left
@@ -58,10 +58,12 @@ def why_not(setting: Setting, devices: int, batch: int | None) -> str | None:
     parts = shares(setting, devices)
     turned = {knob for knob, value in setting.to_dict().items() if value != getattr(PLAIN, knob)}
     knob = unwritable(setting)
+    unwritten = "the training loop that it prints has no line for"
     reasons = (
         (round(setting.batch * parts, 6) != 1, "it changes what is trained"),
         (turned & ANOTHER_TRAINING, "it changes what is trained"),
         (turned & {"epoch_steps"}, "it is about epochs of a few steps"),
+        (setting.strategy not in STRATEGIES, f"{unwritten} parallel={setting.parallel}"),
         (turned & FOR_MEMORY, "it saves memory and costs time"),
         (setting.precision == "bf16", "weights in bf16 lose small updates, after more steps"),
         (
@@ -70,7 +72,7 @@ def why_not(setting: Setting, devices: int, batch: int | None) -> str | None:
             "it is there to be compared with",
         ),
         (batch and batch % parts, f"{parts} ranks cannot share a batch of {batch}"),
-        (knob, f"the training loop that it prints has no line for {knob}"),
+        (knob, f"{unwritten} {knob}"),
     )
     return next((f"not for the ladder: {reason}" for holds, reason in reasons if holds), None)
 

@@ -38,7 +38,7 @@ def test_a_batch_that_cannot_be_shared_out_is_not_tried() -> None:
         ({"precision": "bf16"}, "small updates"),
         ({"attention": "math"}, "compared with"),
         ({"variables": (("ONEDNN_MAX_CPU_ISA", "AVX2"),)}, "compared with"),
-        ({"parallel": "pp2", "batch": 0.5}, "no line for parallel=pp2"),
+        ({"parallel": "pp2", "batch": 0.5, "accumulate": 2}, "no line for parallel=pp2"),
     ],
 )
 def test_what_is_another_training_or_cannot_be_written_is_left_with_its_reason(
