@@ -46,6 +46,10 @@ def sort_out(
         setting = technique.apply(technique.baseline(device))
         if setting == Setting(device=device):
             continue  # the plain value of an axis
+        if technique.change != given.change and any(
+            other.change == technique.change for other in techniques
+        ):
+            continue  # there by a name of its own
         if reason := why_not(setting, devices, batch):
             left.append(Left(name=technique.name, reason=reason))
         else:

@@ -1,5 +1,7 @@
 """Which techniques may be on the ladder, and at which batch."""
 
+from dataclasses import replace
+
 import pytest
 
 from benchmarks.recipe.candidates import at_the_same_batch, everything, sort_out, why_not
@@ -18,6 +20,12 @@ def test_ranks_share_the_plain_batch_so_that_a_step_learns_as_much() -> None:
     assert at_the_same_batch(ddp(4), 4).change == {"parallel": "ddp4", "batch": 0.25}
     assert at_the_same_batch(DP, 2).change == {"parallel": "dp", "batch": 0.5}
     assert at_the_same_batch(workers(2), 2) == workers(2)
+
+
+def test_strong_scaling_that_has_a_name_of_its_own_is_tried_once() -> None:
+    strong = replace(ddp(2), name="ddp2_strong", change={"parallel": "ddp2", "batch": 0.5})
+    wanted, _ = sort_out([ddp(2), strong], "cpu", 1, 8)
+    assert [technique.name for technique in wanted] == ["ddp2_strong"]
 
 
 def test_a_batch_that_cannot_be_shared_out_is_not_tried() -> None:
