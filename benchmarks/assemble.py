@@ -3,7 +3,7 @@
 import math
 import statistics
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from benchmarks import guards
@@ -168,11 +168,25 @@ def _comparison(measurement: Measurement, cell: Cell) -> dict[str, Any]:
     }
     if len(ratios) < 2 and found.speedup < CLEARLY_SLOWER:
         fields["verdict"] = "slower"
-    if [axis.name for axis in cell.changed] == [cell.setting.parallel]:
+    if scales(cell):
         candidate, baseline = (measurement.openings[arm][0] for arm in (CANDIDATE, BASELINE))
-        devices = candidate.units_per_step / baseline.units_per_step  # each has the same batch
-        fields["scaling_efficiency"] = found.speedup / devices
+        batches = [arm.units_per_step / arm.batch for arm in (candidate, baseline)]
+        fields["scaling_efficiency"] = found.speedup / (batches[0] / batches[1])
     return fields
+
+
+def scales(cell: Cell) -> bool:
+    """Whether the cell asks what more devices bring, and nothing else, by sharing out the batch.
+
+    The global batch grows with them (weak scaling), or is kept by a smaller one for each (strong).
+    Stages of one model are neither: they work one behind the other on the same samples.
+    """
+    alike = replace(cell.setting, parallel="single", batch=cell.baseline.batch)
+    return (
+        alike == cell.baseline
+        and cell.setting.parallel != "single"
+        and cell.setting.strategy not in ("mp", "pp")
+    )
 
 
 def _bounded(measurement: Measurement) -> dict[str, Any]:
