@@ -109,9 +109,7 @@ class Workload:
         Raises:
             WorkloadError: the user's data does not serve, or the cache cannot be written.
         """
-        data: Dataset[tuple[Any, Any]] = self._part("data")(
-            source, **scale.data, **preprocessing
-        )
+        data: Dataset[tuple[Any, Any]] = self._part("data")(source, **scale.data, **preprocessing)
         return data
 
     def build_loss(self) -> "Callable[[Tensor, Tensor], Tensor]":
