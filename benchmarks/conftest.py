@@ -89,7 +89,12 @@ def is_quick(config: pytest.Config) -> bool:
     tier = config.stash[OPTIONS].tier
     if tier is not None:
         return tier == "quick"
-    return not config.option.keyword and not any("::" in argument for argument in config.args)
+    return not config.option.keyword and not any(map(names_cases, config.args))
+
+
+def names_cases(argument: str) -> bool:
+    """Whether it names cases or a file of them; of a whole folder, the quick tier is meant."""
+    return "::" in argument or argument.endswith(".py")
 
 
 def cell_of(item: pytest.Item) -> Cell:

@@ -68,7 +68,7 @@ HELP: dict[str, dict[str, Any]] = {
     "--scale": {"help": f"{', '.join(SCALES)} (default: by device; tiny on a CPU)"},
     "--tier": {
         "help": "quick: one change at a time, what a few minutes allow; full: every combination "
-        "(default: quick, and full with -k or when cases are named)"
+        "(default: quick, and full with -k or when cases or their files are named)"
     },
     "--budget": {
         "help": "end by then, as 90s, 5m or 1h; cells that no longer fit are recorded not_run "

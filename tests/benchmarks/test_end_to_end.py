@@ -258,3 +258,18 @@ def test_a_workload_of_sleeps_takes_what_arithmetic_says(tmp_path: Path) -> None
     # 2.6 by arithmetic; two starts of a busy machine can leave the interval wide
     assert record.speedup is not None
     assert record.speedup > 1.3
+
+
+@pytest.mark.parametrize(
+    ("named", "collected"),
+    [
+        (["benchmarks"], False),
+        (["benchmarks/test_layout.py"], True),
+        (["benchmarks", "--tier", "full"], True),
+        (["benchmarks", "-k", "channels_last"], True),
+        (["benchmarks/test_layout.py", "--tier", "quick"], False),
+    ],
+)
+def test_a_family_runs_when_it_is_named(named: list[str], collected: bool) -> None:
+    words = ("-m", "pytest", "--collect-only", "-q", "--device", "cpu", *named)
+    assert ("test_layout[resnet18-cpu-channels_last]" in python(*words).stdout) == collected
