@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from results import wording
-from results.controls import is_control, measured, missed
+from results.controls import against_plain, is_control, measured, missed
 from results.record import Record
 
 
@@ -14,7 +14,8 @@ def advice(records: Sequence[Record]) -> str:
     Recommends on the device that trains fastest, the simplest setting among those whose
     intervals overlap the best one's, and only one that is shown to be faster.
     """
-    tried = [record for record in records if measured(record) and not is_control(record)]
+    comparable = against_plain(records)
+    tried = [record for record in comparable if measured(record) and not is_control(record)]
     device = _fastest_device(tried)
     here = [record for record in tried if _stays_on(record, device)]
     there = [record for record in tried if record not in here and _arrives_on(record, device)]
@@ -38,7 +39,7 @@ def advice(records: Sequence[Record]) -> str:
 def plain_and_best(records: Sequence[Record]) -> list[Record]:
     """Of each workload and device: the control, and the setting that the advice would pick."""
     groups: dict[tuple[str, object], list[Record]] = {}
-    for record in records:
+    for record in against_plain(records):
         if measured(record) and record.outcome == "ok" and _same_device(record):
             groups.setdefault((record.workload, record.setting.get("device")), []).append(record)
     found = []

@@ -1,6 +1,6 @@
 """Advice and summary claim no more than was measured."""
 
-from results.advice import advice
+from results.advice import advice, plain_and_best
 from results.controls import missed
 from results.record import Record
 from results.summary import summary
@@ -112,3 +112,16 @@ def test_summary_admits_that_there_was_no_control() -> None:
 
 def test_summary_of_nothing() -> None:
     assert summary([]) == ["No cell was measured."]
+
+
+def test_what_stands_on_another_baseline_is_not_compared_with_plain() -> None:
+    """Five times as fast as slow workers may be slower than the plain setting."""
+    workers = PLAIN | {"num_workers": 2}
+    on_workers = compared(
+        "prefetch4 on workers2",
+        [5.0, 5.1, 5.05],
+        baseline=workers,
+        setting=workers | {"prefetch_factor": 4},
+    )
+    assert "prefetch4" not in advice([QUIET, on_workers, on_workers, on_workers, WORKERS])
+    assert plain_and_best([QUIET, on_workers, WORKERS]) == [QUIET, WORKERS]
