@@ -29,8 +29,8 @@ class Context:
     unit: str  # until an arm has said its own
 
 
-def unmeasured(context: Context, outcome: str, reason: str) -> Record:
-    """The record of a cell that was not tried."""
+def unmeasured(context: Context, outcome: str, reason: str | None) -> Record:
+    """The record of a cell in which no two arms were compared."""
     return Record(**_identity(context), outcome=outcome, reason=reason)
 
 
@@ -100,6 +100,7 @@ def _identity(context: Context) -> dict[str, Any]:
         "setting": cell.setting.to_dict(),
         "baseline": cell.baseline.to_dict(),
         "technique": cell.technique,
+        "goal": cell.goal,
         "world_size": cell.setting.world_size,
     }
 

@@ -16,6 +16,7 @@ class Cell:
     quick: part of the default tier; the rest runs with `--tier full` or when selected.
     scale: of this cell where neither the option nor the device is to decide it.
     on: what tells the baseline from the plain setting, for a table.
+    goal: what is compared: one of results.record.GOALS.
     """
 
     workload: str
@@ -25,6 +26,7 @@ class Cell:
     quick: bool = True
     scale: str | None = None
     on: tuple[Technique, ...] = ()
+    goal: str = "throughput"
 
     @property
     def label(self) -> str:

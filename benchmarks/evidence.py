@@ -14,9 +14,11 @@ from benchmarks.training import (
     optimizers,
     precision,
     preprocessing,
+    process,
     shared,
     transfer,
 )
+from benchmarks.training.rates import relative_rate
 
 
 def read_back(training: Training) -> dict[str, Any]:
@@ -31,6 +33,8 @@ def read_back(training: Training) -> dict[str, Any]:
         "steps": training.steps,
         "losses": training.losses(),
         **peak_memory(training),
+        "learning_rate": relative_rate(training.optimizer, training.scale),
+        **process.read_back(training.device),
         **transfer.read_back(training),
         **preprocessing.read_back(training),
         **shared.read_back(training),

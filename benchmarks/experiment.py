@@ -205,7 +205,7 @@ class Experiment:
                 )
                 break
             self._one_start(start)
-            if self.measurement.bound is not None:
+            if self._is_decided():
                 break
             longest_s = max(longest_s, self._clock() - start_began)
             ratios = self.measurement.log_ratios
@@ -215,6 +215,10 @@ class Experiment:
                 )
                 break
         return self.measurement
+
+    def _is_decided(self) -> bool:
+        """Whether no further start is worth its time."""
+        return self.measurement.bound is not None
 
     def _one_start(self, start: int) -> None:
         arms: dict[str, RunningArm] = {}

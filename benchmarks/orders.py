@@ -13,21 +13,31 @@ from benchmarks.evidence import gpu_uuids, read_back
 from benchmarks.marks import marks_for
 from benchmarks.profiling import profile_nsys, profile_torch
 from benchmarks.training import Training
+from benchmarks.training.checkpointing import without_recomputing
 from benchmarks.training.observation import observe
+from benchmarks.training.target import train_to
+from benchmarks.training.watch import watched
 
 Order = dict[str, Any]
 CUT = ("fsdp", "pp", "mp")  # strategies under which no rank or device has the whole model
 
 
 class Orders:
-    """Carries out orders, on all ranks alike."""
+    """Carries out orders, on all ranks alike.
 
-    def __init__(self, training: Training) -> None:
+    build: another training like this one, from the seed.
+    """
+
+    def __init__(self, training: Training, build: Callable[[int], Training]) -> None:
         self.training = training
+        self._build = build
+        self._seen: dict[str, Any] = {}  # in the watched step
         self._known: dict[str, Callable[[Order], dict[str, Any]]] = {
             "run": self._run,
+            "watch": self._watch,
             "name_gpus": self._name_gpus,
             "read_back": self._read_back,
+            "train_to": self._train_to,
             "break_down": self._break_down,
             "count_flops": self._count_flops,
             "multiply": self._multiply,
@@ -58,9 +68,16 @@ class Orders:
         return {"gpus": sorted(set(self._gather(gpu_uuids(self.training))))}
 
     def _read_back(self, _: Order) -> dict[str, Any]:
-        evidence = read_back(self.training) | observe(self.training)
+        evidence = read_back(self.training) | self._seen | observe(self.training)
         workers = self._gather([evidence["loader_workers"]])
         return {"evidence": evidence | {"loader_workers": min(workers)}}
+
+    def _train_to(self, order: Order) -> dict[str, Any]:
+        """From the first step on, in a process that is warm."""
+        del self.training.batches
+        self.training = self._build(order["seed"])
+        limits = {name: order[name] for name in ("target", "window", "limit_samples")}
+        return {"run": train_to(self.training, **limits)}
 
     def _break_down(self, order: Order) -> dict[str, Any]:
         return {"breakdown": break_down(self.training, order["steps"])}
@@ -103,6 +120,11 @@ class Orders:
             "step_s": [taken for _, taken in marks.intervals_s()],
         }
 
+    def _watch(self, _: Order) -> dict[str, Any]:
+        """One step of the warm-up, with hooks on the model and its layers."""
+        with watched(self.training) as self._seen:
+            return {"blocks": [self._timed_block(1)]}
+
     def _count_flops(self, _: Order) -> dict[str, Any]:
         """FLOPs of a step, of all ranks and devices together."""
         training = self.training
@@ -111,7 +133,10 @@ class Orders:
         whole = training.module  # of this rank, to be counted without the others
         if training.setting.strategy in CUT:
             whole = training.build_model().to(training.device)
-        one = flops.count(whole, training.loss, training.autocast, inputs[share], targets[share])
+        with without_recomputing(whole):
+            one = flops.count(
+                whole, training.loss, training.autocast, inputs[share], targets[share]
+            )
         copies = training.data_place.world * training.replicas
         devices = training.place.world * len(training.devices)
         total = None if one.per_step is None else one.per_step * copies

@@ -5,8 +5,8 @@ same steps. Only in a rank is anything timed, and never across a message.
 
 A job is JSON: workload, scale, setting, cache, images, text (as in `Source`), cores, seed,
 warm_up_s, port and token (where rank 0 reports), log and fault (paths), compiled (a path where
-torch.compile keeps its kernels, or null: where it usually does). With task "prepare" there is no
-training, only its data is made.
+torch.compile keeps its kernels, or null: where it usually does), memory_bytes (of each process, or
+null: no limit). With task "prepare" there is no training, only its data is made.
 """
 
 import json
@@ -28,8 +28,8 @@ from benchmarks.channel import Channel, ChannelClosed
 from benchmarks.orders import Orders
 from benchmarks.setting import Setting
 from benchmarks.training import Place, Training
-from benchmarks.training.unsuited import UnsuitedError
 from benchmarks.training.preprocessing import data_options
+from benchmarks.training.unsuited import UnsuitedError
 
 Job = dict[str, Any]
 SETTLED = 0.05  # relative change between warm-up blocks
@@ -41,6 +41,7 @@ PATIENCE = timedelta(days=1)  # ranks wait for orders as long as it takes: limit
 def run_arm(job: Job) -> int:
     """The leader: this process itself for one rank, else torch's elastic agent over the ranks."""
     redirect_output(job["log"])
+    limit_memory(job.get("memory_bytes"))
     keep_sockets_in(Path(job["log"]).parent)
     if job.get("compiled"):
         os.environ["TORCHINDUCTOR_CACHE_DIR"] = job["compiled"]
@@ -63,6 +64,14 @@ def make_data(job: Job) -> int:
         record_fault(Path(job["fault"]), error)
         return 1
     return 0
+
+
+def limit_memory(own_bytes: int | None) -> None:
+    """Of each process of the arm: what it allocates, not the libraries that it shares."""
+    if own_bytes is not None:
+        import resource  # there is none on Windows
+
+        resource.setrlimit(resource.RLIMIT_DATA, (own_bytes, own_bytes))
 
 
 def keep_sockets_in(folder: Path) -> None:
@@ -137,16 +146,18 @@ def _run_rank(job: Job) -> int:
         backend = own if setting.device == "cpu" else f"cpu:gloo,{setting.device}:{own}"
         torch.distributed.init_process_group(backend, timeout=PATIENCE)
     workload = workloads.load(job["workload"])
-    training = Training(
-        workload, workload.scale(job["scale"]), source_from(job), setting, place, seed=job["seed"]
-    )
-    orders = Orders(training)
+    scale, source = workload.scale(job["scale"]), source_from(job)
+
+    def build(seed: int) -> Training:
+        return Training(workload, scale, source, setting, place, seed=seed)
+
+    orders = Orders(build(job["seed"]), build)
     if place.rank == 0:
         channel = Channel.connect(job["port"], job["token"])
         lead(channel, orders, workload.unit, job["warm_up_s"])
     else:
         orders.follow()
-    leave(training)
+    leave(orders.training)
     return 0
 
 
@@ -175,7 +186,7 @@ def lead(channel: Channel, orders: Orders, unit: str, warm_up_s: float) -> None:
 
 def warm_up(orders: Orders, limit_s: float) -> float:
     """Steps until two short blocks in a row take the same time; the last one's seconds a step."""
-    block = orders.give({"do": "run", "drain": 0, "steps": 1, "blocks": 1})["blocks"][0]
+    block = orders.give({"do": "watch"})["blocks"][0]
     spent, step_s = block["seconds"], block["seconds"]
     while spent < limit_s:
         steps = max(1, round(WARM_UP_BLOCK_S / step_s))

@@ -6,16 +6,18 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from benchmarks import environment, hardware
+from benchmarks import environment, hardware, largest_batch, time_to_target
 from benchmarks.arm import Arm, ArmFault
 from benchmarks.assemble import Context, assemble, unmeasured
 from benchmarks.cell import Cell
 from benchmarks.experiment import BASELINE, CANDIDATE, Experiment, Plan
 from benchmarks.hardware import Hardware, HardwareError
 from benchmarks.inside import LIMIT_S, attribute, nsys_command, profile_by_nsys, profile_by_torch
+from benchmarks.largest_batch import Attempts
 from benchmarks.launcher import (
     Environment,
     FreshInterpreter,
@@ -34,19 +36,15 @@ from benchmarks.prepare import prepare
 from benchmarks.reaper import Reaper
 from benchmarks.setting import Setting
 from benchmarks.techniques import is_technique
+from benchmarks.techniques.threads import STEADY_MALLOC
 from benchmarks.telemetry import Telemetry
+from benchmarks.time_to_target import TimeToTarget
 from results.advice import plain_and_best
 from results.record import Record
 from results.store import RunFolder, StoreError
 from workloads import CATALOG
 
 SEED = 0
-# Nothing is given back to the kernel or mapped apart, so that no step has to fault its memory in.
-STEADY_MALLOC = (
-    ("MALLOC_MMAP_THRESHOLD_", str(4 << 30)),
-    ("MALLOC_TRIM_THRESHOLD_", str(8 << 30)),
-    ("MALLOC_TOP_PAD_", str(64 << 20)),
-)
 WORTH_STARTING_S = 15.0  # less of the budget left than this, and no cell is begun
 FULL_SCALE_BYTES = 60 << 30  # both arms of a pair hold their model and activations at once
 
@@ -190,7 +188,7 @@ class Suite:
     def worth_a_look(self, records: Sequence[Record]) -> list[Record]:
         """Which records `look_inside` is for: `--attribute` says, `--profile` means all."""
         if self.options.attribute == "all" or self.options.profile is not None:
-            return [record for record in records if record.outcome == "ok"]
+            return [r for r in records if r.outcome == "ok" and r.goal == "throughput"]
         return plain_and_best(records) if self.options.attribute == "best" else []
 
     def look_inside(self, record: Record, cell: Cell) -> None:
@@ -214,7 +212,8 @@ class Suite:
         tried = {
             other.technique
             for other in self.run.records()
-            if other.workload == record.workload and other.verdict in ("slower", "same")
+            if (other.workload, other.goal) == (record.workload, record.goal)
+            and other.verdict in ("slower", "same")
         }
         return lambda name: is_technique(name) and name not in tried
 
@@ -241,12 +240,16 @@ class Suite:
         setting: Setting,
         timeout_s: float,
         compiled: str | None = None,
+        *,
+        memory_bytes: int | None = None,
     ) -> Arm:
         """A training that is being built; raises ArmFault, see `Arm.start`.
 
         compiled: where torch.compile keeps its kernels; None: where it usually does.
+        memory_bytes: of its own that each of its processes may have; None: no limit.
         """
-        job = {**self._job(origin.workload, scale, setting), "compiled": compiled}
+        job = self._job(origin.workload, scale, setting)
+        job |= {"compiled": compiled, "memory_bytes": memory_bytes}
         variables = (*origin.environment.variables, *setting.variables)
         launcher = self._launcher_in(replace(origin.environment, variables=variables))
         return Arm.start(launcher, self._reaper, job, timeout_s)
@@ -258,10 +261,14 @@ class Suite:
         wanted = (cell.workload, context.scale, cell.setting.images)
         if reason := self._unprepared.get(wanted):
             return unmeasured(context, "skipped", reason)
+        if cell.setting.variables and self._started_alike(cell):
+            return unmeasured(context, "skipped", "--steady-malloc gives it to both arms")
         left_s = self.budget_left_s()
         if left_s < WORTH_STARTING_S:
             return unmeasured(context, "not_run", "the budget was spent; --budget gives more")
         plan = self.options.plan_on(cell.device)
+        if cell.goal == largest_batch.GOAL:
+            return self._largest_batch(context, min(plan.limit_s, left_s))
         patience_s = max(axis.first_step_s for axis in (*(cell.changed or cell.axes), *cell.on))
         fewest = min((axis.starts for axis in cell.changed if axis.starts), default=plan.starts)
         plan = replace(
@@ -271,6 +278,8 @@ class Suite:
             limit_s=min(plan.limit_s + patience_s * (fewest < plan.starts), left_s),
             first_step_s=max(plan.first_step_s, patience_s),
         )
+        if cell.goal == time_to_target.GOAL:
+            plan = replace(plan, starts=min(plan.starts, time_to_target.STARTS))
         here = Origin(cell.workload)
         return self._experiment(context, plan, {BASELINE: here, CANDIDATE: here})
 
@@ -281,10 +290,17 @@ class Suite:
         def launch(arm: str, timeout_s: float) -> Arm:
             return self.start_arm(origins[arm], context.scale, settings[arm], timeout_s, compiled)
 
+        if cell.goal != time_to_target.GOAL:
+            build: Callable[..., Experiment] = Experiment
+        elif (target := time_to_target.target_of(cell.workload, context.scale)) is None:
+            reason = f"{cell.label} has no target loss at scale {context.scale}"
+            return unmeasured(context, "skipped", reason)
+        else:
+            build = partial(TimeToTarget, target=target)
         began = self._clock()
         fault = None
         with Telemetry() as telemetry, own_kernels(cell) as compiled:
-            experiment = Experiment(plan, settings, launch, telemetry, self._clock)
+            experiment = build(plan, settings, launch, telemetry, self._clock)
             try:
                 experiment.run()
             except ArmFault as caught:
@@ -292,7 +308,7 @@ class Suite:
             except LaunchError as error:  # a fork server is gone: the next cell gets another
                 fault = ArmFault("failed", str(error))
                 self._launchers.clear()
-            return assemble(
+            record = assemble(
                 context,
                 experiment.measurement,
                 {arm: telemetry.summary(arm) for arm in settings},
@@ -300,6 +316,40 @@ class Suite:
                 wall_s=self._clock() - began,
                 fault=fault,
             )
+        return (
+            time_to_target.complete(record, experiment)
+            if isinstance(experiment, TimeToTarget)
+            else record
+        )
+
+    def _started_alike(self, cell: Cell) -> bool:
+        """Whether what the run gives to every arm is all that the candidate changes."""
+        usual = set(STEADY_MALLOC if self.options.steady_malloc else ())
+        return set(cell.setting.variables) - usual == set(cell.baseline.variables) - usual
+
+    def _largest_batch(self, context: Context, limit_s: float) -> Record:
+        cell, record = context.cell, unmeasured(context, "ok", None)
+        if reason := largest_batch.impossible(cell.device):
+            return replace(record, outcome="skipped", reason=reason)
+        limit_bytes = largest_batch.memory_limit(self.hardware) if cell.device == "cpu" else None
+
+        def launch(setting: Setting, timeout_s: float) -> Arm:
+            return self.start_arm(
+                Origin(cell.workload), context.scale, setting, timeout_s, memory_bytes=limit_bytes
+            )
+
+        began = self._clock()
+        scale = CATALOG[cell.workload].scale(context.scale)
+        attempts = Attempts(cell.setting, scale.batch, launch, limit_s, self._clock)
+        try:
+            found = attempts.search()
+        except ArmFault as fault:
+            return replace(record, outcome=fault.outcome, reason=fault.reason, log=fault.log)
+        except LaunchError as error:
+            self._launchers.clear()
+            return replace(record, outcome="failed", reason=str(error))
+        fields = largest_batch.fields(found, limit_bytes)
+        return replace(record, **fields, wall_s=self._clock() - began)
 
     def _context(self, case: str, cell: Cell) -> Context:
         known = CATALOG.get(cell.workload)

@@ -39,7 +39,7 @@ def advice(records: Sequence[Record]) -> str:
 def plain_and_best(records: Sequence[Record]) -> list[Record]:
     """Of each workload and device: the control, and the setting that the advice would pick."""
     groups: dict[tuple[str, object], list[Record]] = {}
-    for record in against_plain(records):
+    for record in against_plain([r for r in records if r.goal == "throughput"]):
         if measured(record) and record.outcome == "ok" and _same_device(record):
             groups.setdefault((record.workload, record.setting.get("device")), []).append(record)
     found = []

@@ -46,6 +46,10 @@ def _speedups(records: Sequence[Record]) -> list[str]:
     return [wording.speedup(record, places) for record in records]
 
 
+def _batches(records: Sequence[Record]) -> list[str]:
+    return [wording.UNKNOWN if r.batch is None else number(r.batch, 0) for r in records]
+
+
 def _verdicts(records: Sequence[Record]) -> list[str]:
     return [wording.verdict(record) for record in records]
 
@@ -62,12 +66,23 @@ COLUMNS: Mapping[str, Column] = {
     "technique": Column("setting", words=_labels, right=False),
     "setting.device": Column("device", right=False),
     "against": Column("against", "the setting that the row is compared with", _against, False),
+    "batch": Column("batch", words=_batches),
     "samples_per_s": Column("{samples}/s"),
     "step_s.median": Column("step, median ({unit})"),
     "step_s.p90": Column("step, p90 ({unit})", "nine steps in ten take no longer"),
     "speedup": Column(
         "speed-up ({confidence} interval)",
         "{samples}/s over {baseline}, the two measured in turns",
+        _speedups,
+        right=False,
+    ),
+    "target_s": Column("to the target ({unit})", "seconds of training until the loss was there"),
+    "baseline_target_s": Column("plain's ({unit})"),
+    "target_steps": Column("steps"),
+    "baseline_target_steps": Column("plain's steps"),
+    "target_speedup": Column(
+        "time to target ({confidence} interval)",
+        "plain's seconds over its own: above 1 is sooner there",
         _speedups,
         right=False,
     ),

@@ -38,7 +38,7 @@ def suggestions(records: Sequence[Record]) -> list[Suggestion]:
     groups: dict[tuple[str, str, str], list[Record]] = {}
     for record in records:
         device = str(record.setting.get("device"))
-        if device == record.baseline.get("device"):
+        if record.goal == "throughput" and device == record.baseline.get("device"):
             groups.setdefault((record.workload, record.scale, device), []).append(record)
     return [_suggestion(*key, group) for key, group in groups.items()]
 

@@ -15,6 +15,7 @@ SCHEMA = 1
 
 OUTCOMES = ("ok", "skipped", "out_of_memory", "failed", "timed_out", "invalid", "not_run")
 VERDICTS = ("faster", "slower", "same", "unclear")
+GOALS = ("throughput", "time_to_target", "largest_batch")  # what a record is about
 MARGIN = 0.02  # "same" is within 1 ± this: a change that nobody who trains would act on
 
 
@@ -72,7 +73,9 @@ class Record:
     schema: int = SCHEMA
     at: str | None = None  # when the cell ended: ISO 8601, UTC
 
-    # How the two compare: candidate's throughput / baseline's
+    # How the two compare: candidate's throughput / baseline's; or baseline's time to a target
+    # loss / candidate's
+    goal: str = "throughput"  # one of GOALS
     speedup: float | None = None
     speedup_low: float | None = None
     speedup_high: float | None = None  # alone where a cell ran out of time: "at most this"
@@ -85,6 +88,17 @@ class Record:
     scaling_efficiency: float | None = None  # speed-up / devices, 1.0 is linear
     step_s: StepTimes | None = None
     baseline_step_s: StepTimes | None = None
+
+    # Time to a target loss
+    target_loss: float | None = None  # smoothed training loss that both arms train to
+    target_s: float | None = None  # seconds until then; median over starts
+    baseline_target_s: float | None = None
+    target_steps: float | None = None
+    baseline_target_steps: float | None = None
+    target_runs: list[dict[str, Any]] = field(default_factory=list)  # each training, by start
+
+    # Largest batch
+    attempts: list[dict[str, Any]] = field(default_factory=list)  # batch, outcome, ..., in order
 
     # How much was measured
     pairs: int = 0  # finished ones, over all starts
@@ -138,6 +152,8 @@ class Record:
             self._refuse(f"outcome {self.outcome!r} is none of {', '.join(OUTCOMES)}")
         if self.verdict is not None and self.verdict not in VERDICTS:
             self._refuse(f"verdict {self.verdict!r} is none of {', '.join(VERDICTS)}")
+        if self.goal not in GOALS:
+            self._refuse(f"goal {self.goal!r} is none of {', '.join(GOALS)}")
         if self.outcome != "ok" and not self.reason:
             self._refuse(f"outcome {self.outcome} needs a reason")
 

@@ -253,7 +253,12 @@ def _total(widths: Iterable[int]) -> int:
 
 
 def _wraps(heading: Heading) -> bool:
-    return not heading.right and heading.key not in ("speedup", "verdict", "outcome")
+    return not heading.right and heading.key not in (
+        "speedup",
+        "target_speedup",
+        "verdict",
+        "outcome",
+    )
 
 
 def _roomy(heading: Heading, cells: Sequence[str]) -> int:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from results import columns, flat, wording
+from results import columns, flat, goals, wording
 from results.advice import advice
 from results.columns import Heading
 from results.controls import is_control, measured
@@ -56,9 +56,9 @@ def workload_tables(
     known = flat.names(records)
     flat.check([sort] if sort else [], known)
     flat.check(show or [], [*known, *columns.COLUMNS])
-    groups: dict[tuple[str, str], list[Record]] = {}
+    groups: dict[tuple[str, str, str], list[Record]] = {}
     for record in records:
-        groups.setdefault((record.workload, record.scale), []).append(record)
+        groups.setdefault((record.workload, record.scale, record.goal), []).append(record)
     tables = [_table(group, sort, ascending, show) for group in groups.values()]
     return [replace(table, title=f"{run}: {table.title}") if run else table for table in tables]
 
@@ -95,7 +95,10 @@ def _table(
 ) -> Table:
     shown = [record for record in records if measured(record)]
     ordered = flat.ordered(shown, sort, ascending=ascending) if sort else in_order(shown)
-    keys = columns.default(ordered) if show is None else list(dict.fromkeys(("technique", *show)))
+    if show is not None:
+        keys = list(dict.fromkeys(("technique", *show)))
+    else:
+        keys = (goals.columns(ordered) if ordered else None) or columns.default(ordered)
     headings, rows = columns.finish(keys, ordered) if ordered else ([], [])
     return Table(
         title=_title(records),
@@ -109,7 +112,7 @@ def _table(
         ),
         diagnoses=diagnoses(ordered),
         not_measured=not_measured(records),
-        advice=advice(records),
+        advice=advice(records) if records[0].goal == "throughput" else goals.advice(records),
     )
 
 
@@ -169,6 +172,7 @@ def _title(records: Sequence[Record]) -> str:
             first.scale,
             *(devices if len(devices) == 1 else ()),
             *(f"batch {batch} per device" for batch in batches if len(batches) == 1),
+            *filter(None, (goals.title(records),)),
         )
     )
 

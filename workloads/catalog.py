@@ -15,9 +15,27 @@ RESNET18 = Workload(
     optimizer="workloads.optimizers:sgd",
     pieces="workloads.pieces:resnet",
     scales={
-        "tiny": Scale(batch=8, learning_rate=0.005, model={}, data={"pixels": 64, "count": 256}),
-        "small": Scale(batch=32, learning_rate=0.005, model={}, data={"pixels": 128, "count": 512}),
-        "full": Scale(batch=256, learning_rate=0.01, model={}, data={"pixels": 224, "count": 2048}),
+        "tiny": Scale(
+            batch=8,
+            learning_rate=0.005,
+            model={},
+            data={"pixels": 64, "count": 256},
+            target_loss=2.0,
+        ),
+        "small": Scale(
+            batch=32,
+            learning_rate=0.005,
+            model={},
+            data={"pixels": 128, "count": 512},
+            target_loss=2.0,
+        ),
+        "full": Scale(
+            batch=256,
+            learning_rate=0.01,
+            model={},
+            data={"pixels": 224, "count": 2048},
+            target_loss=2.0,
+        ),
     },
 )
 
@@ -136,6 +154,7 @@ GPT2 = Workload(
             model={"vocabulary": 512, "positions": 128, "width": 128, "layers": 4, "heads": 4},
             data={"length": 128, "vocabulary": 512, "count": 2**18},
             units=128,
+            target_loss=3.5,
         ),
         "small": Scale(
             batch=16,
@@ -143,6 +162,7 @@ GPT2 = Workload(
             model={"positions": 256, "width": 384, "layers": 6, "heads": 6},
             data={"length": 256, "vocabulary": 50257, "count": 2**20},
             units=256,
+            target_loss=7.0,
         ),
         "full": Scale(
             batch=16,
@@ -150,6 +170,7 @@ GPT2 = Workload(
             model={},
             data={"length": 1024, "vocabulary": 50257, "count": 2**22},
             units=1024,
+            target_loss=7.0,
         ),
     },
 )

@@ -33,6 +33,8 @@ class Scale:
     """Keyword arguments of the data."""
     units: int = 1
     """Units counted per sample: a sequence of 128 tokens counts 128 where the unit is tokens."""
+    target_loss: float | None = None
+    """Training loss, smoothed, that time to a target is measured to; None: it is not measured."""
 
 
 @dataclass(frozen=True)

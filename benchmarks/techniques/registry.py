@@ -12,13 +12,16 @@ from benchmarks.hardware import Hardware
 from benchmarks.setting import Setting
 from benchmarks.techniques import (
     attention,
+    batch_size,
     compile,
     layout,
     loading,
+    memory,
     optimizer,
     parallel,
     precision,
     preprocessing,
+    threads,
     transfer,
 )
 from benchmarks.techniques.technique import Check, Technique
@@ -36,6 +39,9 @@ MATRIX = (
 FAMILIES: Mapping[str, Callable[[int], Sequence[Technique]]] = {
     "transfer": transfer.techniques,
     "preprocessing": lambda cores: preprocessing.TECHNIQUES,
+    "memory": memory.techniques,
+    "threads": threads.techniques,
+    "batch_size": batch_size.techniques,
     "precision": precision.techniques,
     "layout": layout.techniques,
     "compile": compile.techniques,

@@ -12,6 +12,7 @@ from torch.nn.parallel import DistributedDataParallel
 import workloads
 from benchmarks.setting import Setting
 from benchmarks.training.attention import attention
+from benchmarks.training.checkpointing import checkpoint_layers
 from benchmarks.training.compiling import compile_model
 from benchmarks.training.layout import lay_out_inputs, lay_out_weights
 from benchmarks.training.optimizers import build_optimizer
@@ -25,6 +26,7 @@ from benchmarks.training.precision import (
     grad_scaler,
 )
 from benchmarks.training.preprocessing import data_options, finish_of
+from benchmarks.training.rates import scale_rate
 from benchmarks.training.sharding import shard_states
 from benchmarks.training.strategies import loss_of, parallelise, put
 from benchmarks.training.transfer import batches_of, move
@@ -55,6 +57,7 @@ class Training:
         seed: int = 0,
     ) -> None:
         self.setting = setting
+        self.scale = scale
         self.place = place
         self.device = device_of(setting, place)
         if self.on_accelerator:
@@ -64,10 +67,12 @@ class Training:
         self.build_model = partial(workload.build_model, scale)
         self.module = put(workload, self.build_model(), setting, place, self.device)
         lay_out_weights(cast_weights(self.module, setting), setting)
+        checkpoint_layers(self.module, setting)
         # DDP outside, as it is to see each gradient; Dynamo cuts its graphs at DDP's buckets.
         self.model = parallelise(compile_model(self.module, setting), setting, self.device)
         optimizer = build_optimizer(workload, scale, self.model.parameters(), setting)
         self.optimizer = shard_states(optimizer, setting)
+        self.schedule = scale_rate(self.optimizer, setting)
         self.loss = loss_of(workload, setting)
         self.autocast = autocast(setting, self.device)
         self.scaler = grad_scaler(setting, self.device)
@@ -120,9 +125,12 @@ class Training:
         mark("optimizer")
         self.scaler.step(self.optimizer)
         self.scaler.update()
+        if self.schedule:
+            self.schedule.step()
         self.steps += 1
+        self.last_loss = loss  # on the device: reading it would synchronise
         if len(self._losses) < KEPT_LOSSES:
-            self._losses.append(loss)  # kept on the device: reading it would synchronise
+            self._losses.append(loss)
 
     def compute_gradients(self, inputs: Tensor, targets: Tensor, mark: Mark = unmarked) -> Tensor:
         """Forward and backward over the batch, in micro-batches; the mean loss, on the device."""

@@ -1,0 +1,18 @@
+"""Less memory for the same batch."""
+
+import pytest
+
+from benchmarks.cell import Cell
+from benchmarks.conftest import Measure
+from benchmarks.families import family
+from benchmarks.largest_batch import largest_batches
+
+
+@pytest.mark.cells(of=family("memory"))
+def test_memory(cell: Cell, measure: Measure) -> None:
+    measure(cell)
+
+
+@pytest.mark.cells(of=largest_batches)
+def test_largest_batch(cell: Cell, measure: Measure) -> None:
+    measure(cell)

@@ -1,0 +1,92 @@
+"""What is true of a rank's process: its allocator, and the instructions that oneDNN uses."""
+
+import ctypes
+import os
+import re
+import sys
+import tempfile
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import torch
+
+LARGE = 64 << 20  # bytes; glibc maps blocks apart from 32 MiB on, however often it adapts
+ALLOCATORS = ("jemalloc", "tcmalloc")
+
+
+def read_back(device: torch.device) -> dict[str, Any]:
+    return {
+        "peak_resident_bytes": peak_resident_bytes(),
+        "allocators": mapped_allocators(Path("/proc/self/maps")),
+        "large_blocks_mapped": large_blocks_mapped(),
+        "onednn_isa": onednn_isa() if device.type == "cpu" else None,
+    }
+
+
+def peak_resident_bytes() -> int | None:
+    """Most RAM that this process ever had; None on Windows."""
+    if sys.platform == "win32":
+        return None
+    import resource
+
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak * (1 if sys.platform == "darwin" else 1024)
+
+
+def mapped_allocators(maps: Path) -> list[str] | None:
+    """Those of ALLOCATORS whose library is in this process; None where that cannot be seen."""
+    try:
+        text = maps.read_text()
+    except OSError:
+        return None
+    return [name for name in ALLOCATORS if re.search(rf"/lib{name}[^/]*\.so", text)]
+
+
+class _Mallinfo(ctypes.Structure):
+    _fields_ = [
+        (name, ctypes.c_int)
+        for name in (
+            *("arena", "ordblks", "smblks", "hblks", "hblkhd"),
+            *("usmblks", "fsmblks", "uordblks", "fordblks", "keepcost"),
+        )
+    ]
+
+
+def large_blocks_mapped() -> bool | None:
+    """Whether glibc maps a large block apart from its heap; None where malloc is not glibc's."""
+    library = ctypes.CDLL(None) if sys.platform == "linux" else None
+    if library is None or not hasattr(library, "mallinfo"):
+        return None
+    library.mallinfo.restype = _Mallinfo
+    library.malloc.restype = ctypes.c_void_p
+    library.malloc.argtypes = [ctypes.c_size_t]
+    library.free.argtypes = [ctypes.c_void_p]
+    before = library.mallinfo().hblks
+    block = library.malloc(LARGE)
+    mapped = library.mallinfo().hblks - before
+    library.free(block)
+    return bool(mapped)
+
+
+@cache  # it introduces itself once in a process
+def onednn_isa() -> str | None:
+    """The instruction set that oneDNN says it uses; None where there is none, or it is silent."""
+    if not torch.backends.mkldnn.is_available():  # type: ignore[no-untyped-call]
+        return None
+    with tempfile.TemporaryFile() as file:
+        sys.stdout.flush()
+        usual = os.dup(1)
+        os.dup2(file.fileno(), 1)
+        try:
+            with torch.backends.mkldnn.verbose(  # type: ignore[no-untyped-call]
+                torch.backends.mkldnn.VERBOSE_ON
+            ):
+                torch.relu(torch.ones(4, 4).to_mkldnn())
+            ctypes.CDLL(None).fflush(None)
+        finally:
+            os.dup2(usual, 1)
+            os.close(usual)
+        file.seek(0)
+        found = re.search(rb"info,cpu,isa:(.*)", file.read())
+    return found[1].decode().strip() if found else None
