@@ -41,6 +41,7 @@ FAMILIES: Mapping[str, Callable[[int], Sequence[Technique]]] = {
     "preprocessing": lambda cores: preprocessing.TECHNIQUES,
     "memory": memory.techniques,
     "threads": threads.techniques,
+    "parallel": parallel.techniques,
     "batch_size": batch_size.techniques,
     "precision": precision.techniques,
     "layout": layout.techniques,

@@ -8,14 +8,15 @@ from typing import Any
 import pytest
 
 from benchmarks.arm import ArmFault
-from benchmarks.assemble import Context, assemble, unmeasured
+from benchmarks.assemble import Context, assemble, scales, unmeasured
 from benchmarks.cell import Cell
 from benchmarks.experiment import BASELINE, CANDIDATE
 from benchmarks.setting import Setting
 from benchmarks.techniques import AMP_BF16, DP, FP32, SINGLE, ddp, workers
+from benchmarks.techniques.parallel import MP, pp, strong, zero
 from results.record import Record
 from tests.benchmarks.made_up_arms import HANGS, Machine, Speed
-from tests.benchmarks.test_guards import evidence
+from tests.benchmarks.test_guards import evidence, shared_by
 
 WORKERS2 = Cell("resnet18", (workers(2), FP32, SINGLE), baseline=Setting(), device="cpu")
 CONTEXT = Context("test_matrix[resnet18-cpu-workers2]", WORKERS2, "tiny", "images")
@@ -165,7 +166,7 @@ def test_four_devices_at_three_times_the_throughput_scale_to_three_quarters(stra
         loader_workers=0,
         replicas=4,
         visible_devices=4,
-        parameter_spread=0.0,
+        **shared_by(4 if strategy.name == "ddp4" else 1),
         strategy="DistributedDataParallel" if strategy.name == "ddp4" else "DataParallel",
     )
     made.settings[CANDIDATE] = cell.setting
@@ -176,12 +177,38 @@ def test_four_devices_at_three_times_the_throughput_scale_to_three_quarters(stra
     assert record.scaling_efficiency == pytest.approx(0.75)
 
 
+@pytest.mark.parametrize("technique", [strong(2), pp(2), MP, zero(2)], ids=lambda t: t.name)
+def test_only_what_shares_out_the_batch_scales(technique: Any) -> None:
+    cell = Cell("resnet18", (technique,), Setting(), "cpu")
+    on_ddp = replace(cell, baseline=Setting(parallel="ddp2"))
+    assert scales(cell) == (technique.name in ("ddp2_strong", "zero2"))
+    assert not scales(on_ddp)
+
+
+def test_at_the_same_global_batch_twice_the_devices_count_as_two() -> None:
+    cell = Cell("resnet18", (strong(2),), Setting(), "cpu")
+    made = machine(
+        Speed(step_s=0.05 / 1.5),
+        loader_workers=0,
+        replicas=2,
+        **shared_by(2, "gloo"),
+        strategy="DistributedDataParallel",
+        step_samples=4,
+        scale_batch=8,
+    )
+    made.settings[CANDIDATE] = cell.setting
+    made.batch[CANDIDATE] = 4
+    record = record_of(made, replace(CONTEXT, cell=cell))
+    assert record.speedup == pytest.approx(1.5)
+    assert record.scaling_efficiency == pytest.approx(0.75)
+
+
 @pytest.mark.parametrize("axes", [(workers(2), FP32, SINGLE), (workers(2), FP32, ddp(2))])
 def test_with_another_change_beside_it_there_is_no_scaling_efficiency(axes: Any) -> None:
     made = machine(
         strategy="none" if axes[2] is SINGLE else "DistributedDataParallel",
         replicas=axes[2].apply(Setting()).world_size,
-        parameter_spread=0.0,
+        **shared_by(axes[2].apply(Setting()).world_size, "gloo"),
     )
     record = record_of(made, replace(CONTEXT, cell=Cell("resnet18", axes, Setting(), "cpu")))
     assert record.outcome == "ok"

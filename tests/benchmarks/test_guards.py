@@ -36,9 +36,29 @@ def evidence(**given: Any) -> dict[str, Any]:
         "compiled_calls": 0,
         "strategy": "none",
         "replicas": 1,
+        **shared_by(1),
         "losses": LOSSES,
     }
     return well | given
+
+
+def shared_by(ranks: int, backend: str = "nccl") -> dict[str, Any]:
+    """What ranks under DistributedDataParallel read back; of one, a bare model."""
+    alone = ranks == 1
+    return {
+        "stages": 1,
+        "backend": None if alone else backend,
+        "parameters": 100,
+        "parameters_by_rank": [100] * ranks,
+        "updated_by_rank": [100] * ranks,
+        "sharded_optimizer": False,
+        "parameter_spread": 0.0,
+        "bucket_cap_bytes": None if alone else 25 << 20,
+        "buckets": None if alone else 2,
+        "static_graph": None if alone else False,
+        "bucket_view": None if alone else False,
+        "collectives": None if alone else {"allreduce_": 2},
+    }
 
 
 def seen(**given: Any) -> dict[str, Any]:
