@@ -31,6 +31,9 @@ DISPENSABLE = (
     "cpu_utilization_pct",
     "gpu_utilization_pct",
     "step_s.median",
+    "baseline_target_steps",
+    "baseline_target_s",
+    "target_steps",
 )
 
 

@@ -5,6 +5,7 @@ from typing import Any
 from results.advice import plain_and_best
 from results.goals import advice
 from results.record import Record
+from results.render import terminal
 from results.table import workload_tables
 from tests.results.examples import compared
 
@@ -27,6 +28,11 @@ def test_a_time_to_target_gets_a_table_of_its_own_that_names_it() -> None:
     assert "samples_per_s" not in [heading.key for heading in target.headings]
     assert target.rows[0][1:5] == ("4.00", "6.00", "30.0", "50.0")
     assert target.advice.startswith("batch_x2 + lr_linear reaches the target loss")
+
+
+def test_in_a_narrow_window_the_setting_keeps_its_name() -> None:
+    record = found("batch_x4", **TARGET, baseline_target_s=24.7, baseline_target_steps=55.0)
+    assert "batch_x4" in terminal(workload_tables([record]), width=72).split("†")[0]
 
 
 def test_nothing_sooner_is_said_to_be_so() -> None:
