@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from benchmarks import guards
-from benchmarks.arm import ArmFault, Opening
 from benchmarks.cell import Cell
-from benchmarks.experiment import BASELINE, CANDIDATE, Block, Measurement
+from benchmarks.engine.arm import ArmFault, Opening
+from benchmarks.engine.experiment import BASELINE, CANDIDATE, Block, Measurement
 from benchmarks.setting import Setting
 from results.record import Record
 

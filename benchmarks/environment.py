@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.hardware import Gpu, Hardware
-from benchmarks.nvml import Nvml
+from benchmarks.telemetry.nvml import Nvml
 
 ENVIRONMENT_SCHEMA = 1
 # Variables that change how fast training runs, or which devices it sees. Others are left out:

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from benchmarks.cell import Cell
-from benchmarks.experiment import BASELINE, CANDIDATE
+from benchmarks.engine.experiment import BASELINE, CANDIDATE
 from benchmarks.setting import Setting
 from benchmarks.techniques import FP32, SINGLE, Evidence, checks, workers
 

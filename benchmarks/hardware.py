@@ -17,9 +17,9 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
-from benchmarks import cpu, nvml
 from benchmarks.children import ChildError, ask
-from benchmarks.visible import VARIABLE, count_visible
+from benchmarks.telemetry import cpu, nvml
+from benchmarks.telemetry.visible import VARIABLE, count_visible
 
 PROBE_TIMEOUT_S = 180.0  # importing torch from a cold network disk takes a minute and more
 DEVICE_TYPES = ("cpu", "cuda", "mps", "xpu")

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from benchmarks.arm import Arm
+from benchmarks.engine.arm import Arm
 from benchmarks.hardware import Hardware
 from benchmarks.peaks import mfu, peak
 from results.diagnosis import sentence

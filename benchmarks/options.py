@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from benchmarks.experiment import ACCELERATOR_PLAN, CPU_PLAN, Plan
+from benchmarks.engine.experiment import ACCELERATOR_PLAN, CPU_PLAN, Plan
 from workloads import CATALOG, SCALES
 
 DEVICES = ("cpu", "cuda", "mps", "xpu")

@@ -5,10 +5,10 @@ import tempfile
 import time
 from pathlib import Path
 
-from benchmarks.arm import describe_status, last_lines
-from benchmarks.launcher import Job, Launcher
+from benchmarks.engine.arm import describe_status, last_lines
+from benchmarks.engine.launcher import Job, Launcher
+from benchmarks.engine.reaper import Reaper, kill_arm
 from benchmarks.options import OptionError
-from benchmarks.reaper import Reaper, kill_arm
 
 LIMIT_S = 600.0  # of generating one workload's data
 

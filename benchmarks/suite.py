@@ -10,15 +10,14 @@ from functools import partial
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from benchmarks import environment, hardware, largest_batch, time_to_target
-from benchmarks.arm import Arm, ArmFault
+from benchmarks import environment, hardware
 from benchmarks.assemble import Context, assemble, unmeasured
 from benchmarks.cell import Cell
-from benchmarks.experiment import BASELINE, CANDIDATE, Experiment, Plan
-from benchmarks.hardware import Hardware, HardwareError
-from benchmarks.inside import LIMIT_S, attribute, nsys_command, profile_by_nsys, profile_by_torch
-from benchmarks.largest_batch import Attempts
-from benchmarks.launcher import (
+from benchmarks.engine import largest_batch, time_to_target
+from benchmarks.engine.arm import Arm, ArmFault
+from benchmarks.engine.experiment import BASELINE, CANDIDATE, Experiment, Plan
+from benchmarks.engine.largest_batch import Attempts
+from benchmarks.engine.launcher import (
     Environment,
     FreshInterpreter,
     Launcher,
@@ -26,6 +25,10 @@ from benchmarks.launcher import (
     Origin,
     launcher_for,
 )
+from benchmarks.engine.reaper import Reaper
+from benchmarks.engine.time_to_target import TimeToTarget
+from benchmarks.hardware import Hardware, HardwareError
+from benchmarks.inside import LIMIT_S, attribute, nsys_command, profile_by_nsys, profile_by_torch
 from benchmarks.options import (
     QUICK_BUDGET_ON_ACCELERATOR_S,
     QUICK_BUDGET_S,
@@ -33,12 +36,10 @@ from benchmarks.options import (
     Options,
 )
 from benchmarks.prepare import prepare
-from benchmarks.reaper import Reaper
 from benchmarks.setting import Setting
-from benchmarks.techniques import is_technique
+from benchmarks.techniques import find
 from benchmarks.techniques.threads import STEADY_MALLOC
-from benchmarks.telemetry import Telemetry
-from benchmarks.time_to_target import TimeToTarget
+from benchmarks.telemetry.telemetry import Telemetry
 from results.advice import plain_and_best
 from results.record import Record
 from results.store import RunFolder, StoreError
@@ -208,14 +209,22 @@ class Suite:
         self.run.append(seen)
 
     def _offered(self, record: Record) -> Callable[[str], bool]:
-        """Techniques that the suite has and that this run did not find useless for the workload."""
+        """Techniques that can run here and that this run did not find useless for the workload."""
         tried = {
             other.technique
             for other in self.run.records()
             if (other.workload, other.goal) == (record.workload, record.goal)
             and other.verdict in ("slower", "same")
         }
-        return lambda name: is_technique(name) and name not in tried
+
+        def offered(name: str) -> bool:
+            technique = find(name, self.hardware.usable_cores)
+            if technique is None or name in tried:
+                return False
+            changed = technique.apply(Setting.from_dict(record.setting))
+            return technique.needs(self.hardware, changed) is None
+
+        return offered
 
     def _profile(self, record: Record, cell: Cell) -> Record:
         stem = self.run.path / re.sub(r"[^\w.-]+", "_", record.cell)

@@ -4,8 +4,8 @@ import pytest
 
 from benchmarks.cell import Cell
 from benchmarks.conftest import Measure
+from benchmarks.engine.time_to_target import times_to_target
 from benchmarks.families import family
-from benchmarks.time_to_target import times_to_target
 
 
 @pytest.mark.cells(of=family("batch_size"))

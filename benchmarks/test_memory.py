@@ -4,8 +4,8 @@ import pytest
 
 from benchmarks.cell import Cell
 from benchmarks.conftest import Measure
+from benchmarks.engine.largest_batch import largest_batches
 from benchmarks.families import family
-from benchmarks.largest_batch import largest_batches
 
 
 @pytest.mark.cells(of=family("memory"))

@@ -12,8 +12,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from benchmarks.calibrate.session import Session
-from benchmarks.experiment import BASELINE, CANDIDATE
-from benchmarks.launcher import Environment, Origin
+from benchmarks.engine.experiment import BASELINE, CANDIDATE
+from benchmarks.engine.launcher import Environment, Origin
 from benchmarks.progress import result_line
 from benchmarks.regress.gate import Gated, with_controls
 from benchmarks.regress.plan import (

@@ -7,8 +7,8 @@ import argparse
 import shutil
 import sys
 
-from benchmarks.arm import ArmFault
 from benchmarks.closing import shown
+from benchmarks.engine.arm import ArmFault
 from benchmarks.hardware import glance
 from benchmarks.options import HELP
 from benchmarks.recipe.check import ScriptError, in_words, script_over_suite

@@ -11,8 +11,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from benchmarks.closing import shown
-from benchmarks.experiment import BASELINE, CANDIDATE
-from benchmarks.launcher import Origin
+from benchmarks.engine.experiment import BASELINE, CANDIDATE
+from benchmarks.engine.launcher import Origin
 from benchmarks.progress import result_line
 from benchmarks.regress.gate import Gated, run_gate, with_controls
 from benchmarks.regress.origins import from_python, from_revision

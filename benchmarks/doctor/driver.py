@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 
-from benchmarks.clock_reasons import throttling
 from benchmarks.doctor.facts import Driver
 from benchmarks.doctor.files import text
-from benchmarks.nvml import Nvml
-from benchmarks.readings import Reading
-from benchmarks.visible import VARIABLE
+from benchmarks.telemetry.clock_reasons import throttling
+from benchmarks.telemetry.nvml import Nvml
+from benchmarks.telemetry.readings import Reading
+from benchmarks.telemetry.visible import VARIABLE
 
 PCI_VENDORS = {"0x10de": "nvidia", "0x1002": "amd", "0x8086": "intel"}
 DISPLAY_CLASS = "0x03"  # VGA, 3D and other display controllers: what a GPU calls itself

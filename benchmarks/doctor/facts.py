@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from benchmarks.hardware import Hardware
-from benchmarks.readings import Reading, Uuids
+from benchmarks.telemetry.readings import Reading, Uuids
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,9 +7,9 @@ import sysconfig
 from collections.abc import Mapping
 from pathlib import Path
 
-from benchmarks import cpu
 from benchmarks.doctor.facts import Host, SharedMemory
 from benchmarks.doctor.files import text
+from benchmarks.telemetry import cpu
 
 CPU_FOLDER = "sys/devices/system/cpu"
 VERY_MANY = 1 << 30  # for "no limit", which the system spells -1

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
-from benchmarks.arm import ArmFault
-from benchmarks.launcher import ROOT, Origin
+from benchmarks.engine.arm import ArmFault
+from benchmarks.engine.launcher import ROOT, Origin
 from benchmarks.recipe.script import Script
 from benchmarks.suite import Suite
 from results.statistics import Estimate, estimate

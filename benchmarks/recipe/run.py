@@ -6,7 +6,7 @@ from collections.abc import Callable
 from itertools import count
 
 from benchmarks.cell import Cell
-from benchmarks.experiment import CANDIDATE
+from benchmarks.engine.experiment import CANDIDATE
 from benchmarks.guards import PLAIN
 from benchmarks.hardware import Glance
 from benchmarks.options import CACHE, Options

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from benchmarks.launcher import ROOT, Environment, Origin
+from benchmarks.engine.launcher import ROOT, Environment, Origin
 from benchmarks.options import OptionError
 
 

@@ -3,8 +3,8 @@
 import argparse
 
 from benchmarks.cell import Cell
+from benchmarks.engine.launcher import Origin
 from benchmarks.guards import PLAIN
-from benchmarks.launcher import Origin
 from benchmarks.selfcheck.bench import SLEEPERS, opened
 from benchmarks.selfcheck.sleepers import BATCH, LOAD_S, PARTS_S, seconds_per_step
 from benchmarks.setting import Setting

@@ -17,14 +17,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.arm import TimedBlock
 from benchmarks.cell import Cell
-from benchmarks.experiment import BASELINE, CANDIDATE, CPU_PLAN, Experiment, Plan, RunningArm
+from benchmarks.engine.arm import TimedBlock
+from benchmarks.engine.experiment import BASELINE, CANDIDATE, CPU_PLAN, Experiment, Plan, RunningArm
+from benchmarks.engine.launcher import Environment, Origin
 from benchmarks.guards import PLAIN
-from benchmarks.launcher import Environment, Origin
 from benchmarks.selfcheck.bench import opened
 from benchmarks.setting import Setting
-from benchmarks.telemetry import Telemetry
+from benchmarks.telemetry.telemetry import Telemetry
 from results.statistics import estimate
 
 HELP = "the suite's step time over a bare loop's in a process of its own, in turns"

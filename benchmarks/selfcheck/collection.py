@@ -6,7 +6,7 @@ import subprocess
 import sys
 import time
 
-from benchmarks.launcher import ROOT
+from benchmarks.engine.launcher import ROOT
 
 HELP = "seconds of `pytest benchmarks --collect-only -q`, and whether torch was imported"
 PROGRAM = """

@@ -12,7 +12,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from benchmarks.launcher import ROOT
+from benchmarks.engine.launcher import ROOT
 from results.record import Record, StepTimes
 from results.store import RunFolder
 

@@ -5,8 +5,8 @@ import statistics
 import time
 
 from benchmarks.cell import Cell
+from benchmarks.engine.launcher import Origin
 from benchmarks.guards import PLAIN
-from benchmarks.launcher import Origin
 from benchmarks.selfcheck.bench import opened
 from benchmarks.setting import Setting
 

@@ -5,9 +5,9 @@ import statistics
 import time
 
 from benchmarks.cell import Cell
-from benchmarks.experiment import steps_to_drain
+from benchmarks.engine.experiment import steps_to_drain
+from benchmarks.engine.launcher import Origin
 from benchmarks.guards import PLAIN
-from benchmarks.launcher import Origin
 from benchmarks.selfcheck.bench import SLEEPERS, opened
 from benchmarks.selfcheck.sleepers import BATCH, seconds_per_step
 from benchmarks.setting import Setting

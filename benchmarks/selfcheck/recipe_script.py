@@ -3,8 +3,8 @@
 import argparse
 import sys
 
-from benchmarks.arm import ArmFault
 from benchmarks.cell import Cell
+from benchmarks.engine.arm import ArmFault
 from benchmarks.guards import PLAIN
 from benchmarks.hardware import glance
 from benchmarks.options import OptionError

@@ -4,14 +4,14 @@ import argparse
 import time
 from collections.abc import Sequence
 
-from benchmarks.arm import Arm
 from benchmarks.cell import Cell
-from benchmarks.experiment import BASELINE, CANDIDATE, Experiment, Plan
+from benchmarks.engine.arm import Arm
+from benchmarks.engine.experiment import BASELINE, CANDIDATE, Experiment, Plan
+from benchmarks.engine.launcher import Origin
 from benchmarks.guards import PLAIN
-from benchmarks.launcher import Origin
 from benchmarks.selfcheck.bench import opened
 from benchmarks.setting import Setting
-from benchmarks.telemetry import Telemetry
+from benchmarks.telemetry.telemetry import Telemetry
 from results.statistics import estimate
 
 HELP = "throughput with telemetry over throughput without, in turns"

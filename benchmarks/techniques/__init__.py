@@ -3,7 +3,7 @@
 from benchmarks.techniques.loading import workers
 from benchmarks.techniques.parallel import DP, SINGLE, ddp
 from benchmarks.techniques.precision import AMP_BF16, AMP_FP16, FP32
-from benchmarks.techniques.registry import FAMILIES, checks, device_needs, is_technique
+from benchmarks.techniques.registry import FAMILIES, checks, device_needs, find
 from benchmarks.techniques.technique import IMAGES, TOKENS, Check, Evidence, Finding, Technique
 
 __all__ = [
@@ -22,6 +22,6 @@ __all__ = [
     "checks",
     "ddp",
     "device_needs",
-    "is_technique",
+    "find",
     "workers",
 ]

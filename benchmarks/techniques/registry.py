@@ -58,11 +58,13 @@ def checks() -> Mapping[str, Check]:
     return {name: check for technique in everything for name, check in technique.checks.items()}
 
 
-def is_technique(name: str) -> bool:
-    """Whether the suite has a technique of that name."""
-    return re.fullmatch(r"workers\d+|ddp\d+|dp|amp_bf16|amp_fp16", name) is not None or any(
-        technique.name == name for family in FAMILIES.values() for technique in family(64)
-    )
+def find(name: str, cores: int) -> Technique | None:
+    """The technique of that name on a machine with so many cores, or None."""
+    if numbered := re.fullmatch(r"(workers|ddp)(\d+)", name):
+        make = {"workers": loading.workers, "ddp": parallel.ddp}[numbered[1]]
+        return make(int(numbered[2]))
+    everything = [*MATRIX, *(t for family in FAMILIES.values() for t in family(cores))]
+    return next((technique for technique in everything if technique.name == name), None)
 
 
 def device_needs(hardware: Hardware, setting: Setting) -> str | None:

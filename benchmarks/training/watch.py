@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
-from benchmarks import cpu
+from benchmarks.telemetry import cpu
 from benchmarks.training.checkpointing import Checkpointed, repeated_layers
 from benchmarks.training.collectives import Collectives
 from benchmarks.training.pipeline import Pipeline

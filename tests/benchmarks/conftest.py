@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from benchmarks.launcher import Environment, Launcher, launcher_for
-from benchmarks.reaper import Reaper
+from benchmarks.engine.launcher import Environment, Launcher, launcher_for
+from benchmarks.engine.reaper import Reaper
 
 
 @pytest.fixture(scope="session")

@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from benchmarks.arm import ArmFault, TimedBlock
-from benchmarks.experiment import BASELINE, CANDIDATE, Experiment, Plan
+from benchmarks.engine.arm import ArmFault, TimedBlock
+from benchmarks.engine.experiment import BASELINE, CANDIDATE, Experiment, Plan
 from benchmarks.setting import Setting
 
 PLAN = Plan(starts=4, pairs=4, block_s=0.5, warm_up_s=1.0)  # tests say where theirs differs

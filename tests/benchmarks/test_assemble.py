@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from benchmarks.arm import ArmFault
 from benchmarks.assemble import Context, assemble, scales, unmeasured
 from benchmarks.cell import Cell
-from benchmarks.experiment import BASELINE, CANDIDATE
+from benchmarks.engine.arm import ArmFault
+from benchmarks.engine.experiment import BASELINE, CANDIDATE
 from benchmarks.setting import Setting
 from benchmarks.techniques import AMP_BF16, DP, FP32, SINGLE, ddp, workers
 from benchmarks.techniques.parallel import MP, pp, strong, zero

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from benchmarks.cell import Cell
-from benchmarks.experiment import BASELINE, CANDIDATE
+from benchmarks.engine.experiment import BASELINE, CANDIDATE
 from benchmarks.guards import inspect, loss_tolerance, losses_agree
 from benchmarks.setting import Setting
 from benchmarks.techniques import AMP_BF16, FP32, SINGLE, ddp, workers

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.cpu import known_flags, memory_limit_bytes, quota_cores, usable_cores
 from benchmarks.hardware import (
     DEVICE_TYPES,
     Gpu,
@@ -18,7 +17,8 @@ from benchmarks.hardware import (
     glance,
     probe_in_child,
 )
-from benchmarks.visible import count_visible
+from benchmarks.telemetry.cpu import known_flags, memory_limit_bytes, quota_cores, usable_cores
+from benchmarks.telemetry.visible import count_visible
 from tests.benchmarks.nvml_stand_in import FIRST, MIG, ROOT, SECOND, play
 
 GLANCE = """

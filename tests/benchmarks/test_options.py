@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.experiment import Plan
+from benchmarks.engine.experiment import Plan
 from benchmarks.options import CACHE, DEVICES, HELP, OptionError, Options, read
 from workloads import CATALOG
 

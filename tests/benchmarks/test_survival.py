@@ -12,7 +12,7 @@ import pytest
 
 from benchmarks import options
 from benchmarks.cell import Cell
-from benchmarks.launcher import Environment
+from benchmarks.engine.launcher import Environment
 from benchmarks.setting import Setting
 from benchmarks.suite import Suite
 from benchmarks.techniques import FP32, SINGLE, ddp, workers
@@ -93,7 +93,7 @@ def test_a_fault_costs_its_own_cell_only(
 def test_a_hang_in_a_block_ends_with_the_cell(
     suite: Suite, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("benchmarks.experiment.PATIENCE", 1)
+    monkeypatch.setattr("benchmarks.engine.experiment.PATIENCE", 1)
     record = suite.measure("hangs_later", cell("hangs_later"))
     assert record.outcome == "timed_out"
     assert record.reason is not None
@@ -103,7 +103,7 @@ def test_a_hang_in_a_block_ends_with_the_cell(
 def test_a_rank_that_hangs_in_a_block_ends_with_the_cell(
     suite: Suite, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("benchmarks.experiment.PATIENCE", 2)
+    monkeypatch.setattr("benchmarks.engine.experiment.PATIENCE", 2)
     record = suite.measure("rank1_hangs", cell("rank1_hangs", "ddp2"))
     assert record.outcome == "timed_out"
     assert record.reason is not None

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils.data import Dataset
 
-from benchmarks.evidence import read_back
+from benchmarks.ranks.evidence import read_back
 from benchmarks.setting import Setting
 from benchmarks.training import KEPT_LOSSES, PARTS, Place, device_of
 from benchmarks.training.loading import load_batches

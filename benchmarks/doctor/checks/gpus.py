@@ -3,7 +3,7 @@
 from benchmarks.doctor.compatibility import has_kernels, older, oldest_driver
 from benchmarks.doctor.facts import Facts
 from benchmarks.doctor.finding import Finding, Level
-from benchmarks.visible import VARIABLE, count_visible
+from benchmarks.telemetry.visible import VARIABLE, count_visible
 
 
 def driver_too_old(facts: Facts) -> Finding | None:

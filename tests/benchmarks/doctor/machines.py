@@ -2,7 +2,7 @@
 
 from benchmarks.doctor.facts import Driver, Facts, Host, Packages, SharedMemory, Torch
 from benchmarks.hardware import Gpu, Hardware
-from benchmarks.readings import Reading, Uuids
+from benchmarks.telemetry.readings import Reading, Uuids
 
 UUID = "GPU-bbbbbbbb-0000-0000-0000-000000000001"
 GIB = 1 << 30

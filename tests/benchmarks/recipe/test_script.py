@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.launcher import ROOT
+from benchmarks.engine.launcher import ROOT
 from benchmarks.recipe.check import run_script
 from benchmarks.recipe.script import WARM_UP_STEPS, Script, unwritable, write
 from benchmarks.setting import Setting

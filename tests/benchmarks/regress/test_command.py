@@ -12,7 +12,7 @@ import pytest
 from benchmarks import __main__ as program
 from benchmarks.cell import Cell
 from benchmarks.commands import regress
-from benchmarks.launcher import Environment, Origin
+from benchmarks.engine.launcher import Environment, Origin
 from benchmarks.options import OptionError
 from results.calibration import keep
 from results.record import Record

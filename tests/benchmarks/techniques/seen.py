@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from benchmarks.evidence import read_back
+from benchmarks.ranks.evidence import read_back
 from benchmarks.techniques import Evidence, Technique, checks
 from benchmarks.training import Training
 from benchmarks.training.observation import observe

@@ -6,9 +6,9 @@ from dataclasses import replace
 import pytest
 import torch
 
-from benchmarks.arm import Opening
 from benchmarks.assemble import cached
 from benchmarks.cell import Cell
+from benchmarks.engine.arm import Opening
 from benchmarks.setting import Setting
 from benchmarks.suite import own_kernels
 from benchmarks.techniques.compile import COMPILE, MAX_AUTOTUNE, REDUCE_OVERHEAD

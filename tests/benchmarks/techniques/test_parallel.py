@@ -24,8 +24,8 @@ from benchmarks.training.strategies import put
 from benchmarks.training.unsuited import UnsuitedError
 from benchmarks.training.watch import watched
 from tests.benchmarks.machines import hardware
+from tests.benchmarks.ranks.test_evidence import process_group
 from tests.benchmarks.small_training import BATCH, FEATURES, SMALL, training
-from tests.benchmarks.test_evidence import process_group
 
 PATIENT_S = 120.0  # a limit that no healthy test comes near
 STEPS = 4

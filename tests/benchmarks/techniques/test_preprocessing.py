@@ -11,8 +11,8 @@ import pytest
 from torch import Tensor, nn
 
 from benchmarks.cell import Cell
-from benchmarks.evidence import read_back
 from benchmarks.guards import loss_tolerance
+from benchmarks.ranks.evidence import read_back
 from benchmarks.setting import Setting
 from benchmarks.techniques.preprocessing import (
     DECODE_TORCHVISION,

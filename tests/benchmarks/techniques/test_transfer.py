@@ -7,8 +7,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from benchmarks.evidence import read_back
-from benchmarks.experiment import steps_to_drain
+from benchmarks.engine.experiment import steps_to_drain
+from benchmarks.ranks.evidence import read_back
 from benchmarks.setting import Setting
 from benchmarks.techniques.loading import workers
 from benchmarks.techniques.technique import Technique

@@ -1,0 +1,1 @@
+"""What is watched from outside while arms run: GPUs through NVML, CPUs, memory, strangers."""
