@@ -117,11 +117,13 @@ class Arm:
         table = processes.snapshot()
         return processes.cpu_seconds(table, processes.tree_pids(table, self.pid)) or 0.0
 
-    def read_back(self, timeout_s: float) -> dict[str, Any]:
-        """What the ranks found true of themselves: see `evidence.read_back`."""
-        evidence: dict[str, Any] = self._ask({"do": "read_back"}, timeout_s, "hung at its end")[
-            "evidence"
-        ]
+    def read_back(self, timeout_s: float, *, observe: bool = True) -> dict[str, Any]:
+        """What the ranks found true of themselves: see `evidence.read_back`.
+
+        observe: and what one more step really runs, see `observation.observe`.
+        """
+        order = {"do": "read_back", "observe": observe}
+        evidence: dict[str, Any] = self._ask(order, timeout_s, "hung at its end")["evidence"]
         return evidence
 
     def look(self, order: Message, timeout_s: float) -> Message:

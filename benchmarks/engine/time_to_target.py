@@ -141,7 +141,7 @@ class TimeToTarget(Experiment):
                 if arm is None:
                     return
                 runs[name] = self._train(name, start, arm, self._latest(name, runs))
-                evidence[name] = self._end(name, arm)
+                evidence[name] = self._end(name, arm, start)
         self.measurement.runs += runs.values()
         for name, found in evidence.items():
             self.measurement.evidence[name].append(found)

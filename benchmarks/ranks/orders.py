@@ -67,8 +67,10 @@ class Orders:
     def _name_gpus(self, _: Order) -> dict[str, Any]:
         return {"gpus": sorted(set(self._gather(gpu_uuids(self.training))))}
 
-    def _read_back(self, _: Order) -> dict[str, Any]:
-        evidence = read_back(self.training) | self._seen | observe(self.training)
+    def _read_back(self, order: Order) -> dict[str, Any]:
+        evidence = read_back(self.training) | self._seen
+        if order["observe"]:
+            evidence |= observe(self.training)
         workers = self._gather([evidence["loader_workers"]])
         return {"evidence": evidence | {"loader_workers": min(workers)}}
 

@@ -72,7 +72,7 @@ class BareArm:
         """Not asked for: a bare loop is never given up."""
         return 0.0
 
-    def read_back(self, timeout_s: float) -> dict[str, Any]:
+    def read_back(self, timeout_s: float, *, observe: bool = True) -> dict[str, Any]:
         return {}
 
     def pause(self) -> None:

@@ -144,7 +144,7 @@ class MadeUpArm:
     def busy_s(self) -> float:
         return self.machine.busy_s[self.name]
 
-    def read_back(self, timeout_s: float) -> dict[str, Any]:
+    def read_back(self, timeout_s: float, *, observe: bool = True) -> dict[str, Any]:
         self._works("read_back")
         return self.machine.evidence[self.name]
 

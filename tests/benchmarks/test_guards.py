@@ -152,3 +152,14 @@ def test_the_tolerance_is_that_of_the_boldest_change() -> None:
     assert tolerance(workers(2), AMP_BF16, SINGLE) == AMP_BF16.loss_tolerance > plain
     assert tolerance(workers(2), AMP_BF16, ddp(2)) == ddp(2).loss_tolerance
     assert tolerance(workers(0), FP32, SINGLE, device="cuda") > plain
+
+
+def test_what_only_the_first_start_looked_at_is_not_asked_of_the_others() -> None:
+    first = evidence()
+    later = {name: value for name, value in first.items() if name != "compute_dtype"}
+    cell = Cell("resnet18", (workers(0), AMP_BF16, SINGLE), baseline=Setting(), device="cpu")
+    found = inspect(cell, {"candidate": [first, later], "baseline": [first, later]})
+    dtype = next(guard for guard in found if guard["name"] == "compute_dtype")
+    assert not dtype["ok"]
+    with pytest.raises(KeyError):
+        inspect(cell, {"candidate": [later, first], "baseline": [first, later]})

@@ -56,7 +56,7 @@ class ArmInRoom:
             raise ArmFault(self.room.fault, "no room")
         return 0.1
 
-    def read_back(self, timeout_s: float) -> dict[str, Any]:
+    def read_back(self, timeout_s: float, *, observe: bool = True) -> dict[str, Any]:
         return {"peak_resident_bytes": self.batch * BYTES_A_SAMPLE, "peak_memory_bytes": None}
 
     def close(self) -> None:
