@@ -66,7 +66,7 @@ def interpreter(session: nox.Session, requirements: tuple[str, ...]) -> str:
         python = python_of_venv() or session.error(".venv was made without a Python in it")
     if lacking := missing(python, requirements):
         session.log(f"installing into .venv: {', '.join(lacking)}")
-        session.run(*installer(session, python), "install", *lacking, external=True)
+        session.run(*installer(session, python), *lacking, external=True)
     return python
 
 
@@ -77,12 +77,12 @@ def python_of_venv() -> str | None:
 
 
 def installer(session: nox.Session, python: str) -> list[str]:
-    """pip of .venv; uv where .venv was made by uv, which puts no pip into it."""
+    """The command that installs what is appended: by pip, or by uv where uv made .venv without pip."""
     has_pip = subprocess.run([python, "-m", "pip", "--version"], capture_output=True, check=False)
     if has_pip.returncode == 0:
-        return [python, "-m", "pip"]
+        return [python, "-m", "pip", "install"]
     if shutil.which("uv"):
-        return ["uv", "pip", "--python", python]
+        return ["uv", "pip", "install", "--python", python]
     return session.error(f"{python} has no pip, and there is no uv: delete .venv and run nox again")
 
 
