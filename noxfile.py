@@ -77,7 +77,7 @@ def python_of_venv() -> str | None:
 
 
 def installer(session: nox.Session, python: str) -> list[str]:
-    """The command that installs what is appended: by pip, or by uv where uv made .venv without pip."""
+    """The command that installs what is appended: pip's, or uv's where uv made a .venv without."""
     has_pip = subprocess.run([python, "-m", "pip", "--version"], capture_output=True, check=False)
     if has_pip.returncode == 0:
         return [python, "-m", "pip", "install"]
