@@ -3,32 +3,25 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+from benchmarks.catalogue import by_family
 from benchmarks.hardware import Glance
-from benchmarks.matrix import PRECISIONS, parallel_axis, worker_counts
 from benchmarks.recipe.script import STRATEGIES, unwritable
 from benchmarks.setting import Setting
-from benchmarks.techniques import FAMILIES, Technique, workers
+from benchmarks.techniques import Technique
+from benchmarks.techniques.threads import MAX_ISA
 from results.recipe import Left
 
 # What is asked of a recipe is the same training, sooner.
 PLAIN = Setting()
 ANOTHER_TRAINING = {"learning_rate", "lr_warm_up_steps"}
 FOR_MEMORY = {"accumulate", "checkpointing", "no_sync"}
-MAX_ISA = "ONEDNN_MAX_CPU_ISA"  # holds oneDNN below what the CPU has
 REFERENCES = {"attention": "math", "optimizer": "for_loop", "zero_grad": "to_zero"}
 
 
 def everything(device: str, glance: Glance) -> list[Technique]:
     """Of the matrix and all families, each name once."""
-    cores = glance.usable_cores
-    found = [
-        *map(workers, worker_counts(cores)),
-        *PRECISIONS,
-        *parallel_axis(device, glance),
-        *(technique for family in FAMILIES.values() for technique in family(cores)),
-    ]
     first: dict[str, Technique] = {}
-    for technique in found:
+    for _, technique in by_family(device, glance):
         first.setdefault(technique.name, technique)
     return list(first.values())
 

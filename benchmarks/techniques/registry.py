@@ -51,11 +51,17 @@ FAMILIES: Mapping[str, Callable[[int], Sequence[Technique]]] = {
 }
 
 
+def everything(cores: int) -> list[Technique]:
+    """Of the matrix one of each kind, of the families all."""
+    return [*MATRIX, *(each for techniques in FAMILIES.values() for each in techniques(cores))]
+
+
 @cache
 def checks() -> Mapping[str, Check]:
     """Of all techniques, by name: both arms of every cell pass through them."""
-    everything = [*MATRIX, *(t for family in FAMILIES.values() for t in family(2))]
-    return {name: check for technique in everything for name, check in technique.checks.items()}
+    return {
+        name: check for technique in everything(cores=2) for name, check in technique.checks.items()
+    }
 
 
 def find(name: str, cores: int) -> Technique | None:
@@ -63,8 +69,7 @@ def find(name: str, cores: int) -> Technique | None:
     if numbered := re.fullmatch(r"(workers|ddp)(\d+)", name):
         make = {"workers": loading.workers, "ddp": parallel.ddp}[numbered[1]]
         return make(int(numbered[2]))
-    everything = [*MATRIX, *(t for family in FAMILIES.values() for t in family(cores))]
-    return next((technique for technique in everything if technique.name == name), None)
+    return next((technique for technique in everything(cores) if technique.name == name), None)
 
 
 def device_needs(hardware: Hardware, setting: Setting) -> str | None:
