@@ -137,16 +137,20 @@ class Training:
         if isinstance(self.model, Pipeline):
             return self.model.compute_gradients(inputs, targets, self.loss, self.autocast, mark)
         micro_batches = self.setting.accumulate
-        total = torch.zeros((), device=self.device)
+        total: Tensor | None = None
         pieces = zip(inputs.chunk(micro_batches), targets.chunk(micro_batches), strict=True)
         for number, (some_inputs, some_targets) in enumerate(pieces, start=1):
             with self._gradients_stay_here(last=number == micro_batches):
                 mark("forward")
                 with self.autocast():
-                    loss = self.loss(self.model(some_inputs), some_targets) / micro_batches
+                    loss = self.loss(self.model(some_inputs), some_targets)
+                    if micro_batches > 1:  # a whole batch runs no kernel that a plain loop has not
+                        loss = loss / micro_batches
                 mark("backward")
                 self.scaler.scale(loss).backward()  # type: ignore[no-untyped-call]
-            total += loss.detach().to(self.device)
+            part = loss.detach().to(self.device)
+            total = part if total is None else total + part
+        assert total is not None
         return total
 
     def _gradients_stay_here(self, last: bool) -> AbstractContextManager[None]:
