@@ -12,7 +12,9 @@ from benchmarks import options
 from benchmarks.benchmark_json import add_records, benchmark_json
 from benchmarks.cell import Cell
 from benchmarks.hardware import glance
+from benchmarks.looking import look_at, worth_a_look
 from benchmarks.matrix import Scope
+from benchmarks.measuring import measure_cell
 from benchmarks.progress import Screen
 from benchmarks.replay import ReplayClock, replay, step_durations, timer_of
 from benchmarks.suite import FAULTS_BEFORE_MEASURING, Suite
@@ -136,9 +138,9 @@ def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, objec
 def look_inside(suite: Suite, screen: Screen, items: list[pytest.Item]) -> None:
     """After the last cell: where the time goes in those that the options name."""
     cells = {item.name: cell_of(item) for item in items}
-    for record in suite.worth_a_look([r for r in suite.run.records() if r.cell in cells]):
+    for record in worth_a_look(suite.options, [r for r in suite.run.records() if r.cell in cells]):
         screen.say(f"looking inside {record.cell}")
-        suite.look_inside(record, cells[record.cell])
+        look_at(suite, record, cells[record.cell])
 
 
 @pytest.fixture
@@ -150,7 +152,7 @@ def measure(request: pytest.FixtureRequest) -> Measure:
     def new_record(cell: Cell) -> Record:
         screen.cell_begins(request.node.name)
         try:
-            record = suite.measure(request.node.name, cell)
+            record = measure_cell(suite, request.node.name, cell)
         except StoreError as error:
             pytest.exit(str(error), pytest.ExitCode.INTERNAL_ERROR)
         screen.cell_ends(record)

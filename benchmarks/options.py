@@ -76,7 +76,7 @@ HELP: dict[str, dict[str, Any]] = {
     },
     "--cell-limit": {
         "help": f"bound of one cell, as 90s or 5m (default: {CPU_PLAN.limit_s:.0f}s, "
-        f"on an accelerator {ACCELERATOR_PLAN.limit_s:.0f}s)"
+        f"on an accelerator {ACCELERATOR_PLAN.limit_s:.0f}s); compiling comes on top"
     },
     "--starts": {
         "help": f"fresh starts of both arms per cell (default: {CPU_PLAN.starts}, "

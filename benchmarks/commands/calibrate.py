@@ -14,6 +14,7 @@ from pathlib import Path
 from benchmarks.calibrate.session import Session
 from benchmarks.engine.experiment import BASELINE, CANDIDATE
 from benchmarks.engine.launcher import Environment, Origin
+from benchmarks.measuring import measure_between
 from benchmarks.progress import result_line
 from benchmarks.regress.gate import Gated, with_controls
 from benchmarks.regress.plan import (
@@ -118,8 +119,8 @@ class Rounds:
             name = f"{each.name} +{extra:.0%}"
         before = Origin(old, OLD)
         origins = {BASELINE: before, CANDIDATE: before if each.control else Origin(new)}
-        record = self._suite.measure_between(
-            f"gate {self._number + 1}: {name}", each.cell, origins, starts=starts
+        record = measure_between(
+            self._suite, f"gate {self._number + 1}: {name}", each.cell, origins, starts=starts
         )
         print(result_line(record), file=sys.stderr, flush=True)
         return replace(record, cell=each.name)

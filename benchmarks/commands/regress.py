@@ -13,6 +13,7 @@ from pathlib import Path
 from benchmarks.closing import shown
 from benchmarks.engine.experiment import BASELINE, CANDIDATE
 from benchmarks.engine.launcher import Origin
+from benchmarks.measuring import measure_between
 from benchmarks.progress import result_line
 from benchmarks.regress.gate import Gated, run_gate, with_controls
 from benchmarks.regress.origins import from_python, from_revision
@@ -94,7 +95,8 @@ def run(arguments: argparse.Namespace) -> int:
         def measure(each: Gated, stage: int) -> Record:
             new = Origin(each.cell.workload)
             before = old[each.cell.workload]
-            record = suite.measure_between(
+            record = measure_between(
+                suite,
                 each.name,
                 each.cell,
                 {BASELINE: before, CANDIDATE: before if each.control else new},

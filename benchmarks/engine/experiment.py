@@ -16,9 +16,10 @@ from typing import Any, Protocol
 
 from benchmarks.engine.arm import CAN_PAUSE, ArmFault, Opening, TimedBlock
 from benchmarks.setting import Setting
+from results.statistics import estimate, verdict
 
 BASELINE, CANDIDATE = "baseline", "candidate"
-HOPELESS = math.log(0.5)  # slower than this in every start, and more starts decide nothing
+HOPELESS = math.log(0.5)  # slower than this in every start, and more starts change no advice
 WAKE_UP_S = 0.1  # a step as long as this does not notice that caches were cold at its start
 OVERRUN = 1.25  # of a cell's limit: starts are begun only if they fit, and may still take longer
 SHORTEST_S = 1.0  # patience that is left when a cell's time is over
@@ -208,8 +209,7 @@ class Experiment:
             if self._is_decided():
                 break
             longest_s = max(longest_s, self._clock() - start_began)
-            ratios = self.measurement.log_ratios
-            if len(ratios) >= 2 and max(ratios) < HOPELESS and start + 1 < self.plan.starts:
+            if start + 1 < self.plan.starts and is_hopeless(self.measurement.log_ratios):
                 self.measurement.stopped = (
                     f"less than half as fast in {start + 1} starts: more of them decide nothing"
                 )
@@ -327,6 +327,13 @@ class Experiment:
             evidence = arm.read_back(patience_s, observe=start == 0)
             arm.leave()
         return evidence
+
+
+def is_hopeless(log_ratios: Sequence[float]) -> bool:
+    """Whether the candidate is surely slower, and by so much that nobody asks how much exactly."""
+    if len(log_ratios) < 2 or max(log_ratios) >= HOPELESS:
+        return False
+    return verdict(estimate(log_ratios)) == "slower"
 
 
 @contextmanager

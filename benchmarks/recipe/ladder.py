@@ -123,9 +123,7 @@ def climb(techniques: Sequence[Technique], device: str, measure: Measure, spent:
 
 def in_order(techniques: Sequence[Technique]) -> list[Technique]:
     """What is cheap to try first: what needs no other ground, then by how dear starting is."""
-    return sorted(
-        techniques, key=lambda each: (len(each.on), each.starts is not None, each.first_step_s)
-    )
+    return sorted(techniques, key=lambda each: (len(each.on), each.first_step_s))
 
 
 def _one_pass(

@@ -9,6 +9,7 @@ from benchmarks.cell import Cell
 from benchmarks.engine.experiment import CANDIDATE
 from benchmarks.guards import PLAIN
 from benchmarks.hardware import Glance
+from benchmarks.measuring import measure_cell
 from benchmarks.options import CACHE, Options
 from benchmarks.progress import result_line
 from benchmarks.recipe.candidates import everything, sort_out
@@ -84,7 +85,7 @@ def measuring(suite: Suite, workload: str, device: str) -> Callable[[Trial], Rec
         case = f"recipe[{cell.label}-{device}-{next(numbers)}-{trial.stage}-{named(trial.move)}]"
         case = case.replace(" ", "")
         starts = min(SCREENING_STARTS, usual) if trial.stage == SCREEN else usual
-        record = suite.measure(case, cell, starts)
+        record = measure_cell(suite, case, cell, starts)
         print(result_line(record), file=sys.stderr, flush=True)
         return record
 

@@ -5,6 +5,7 @@ import statistics
 
 from benchmarks.cell import Cell
 from benchmarks.guards import PLAIN
+from benchmarks.measuring import measure_cell
 from benchmarks.progress import result_line
 from benchmarks.selfcheck.bench import opened
 from benchmarks.setting import Setting
@@ -27,7 +28,7 @@ def run(arguments: argparse.Namespace) -> int:
         words["steady_malloc"] = "yes"
     with opened([cell], **words) as suite:
         for number in range(arguments.cells):
-            records.append(suite.measure(f"control[{number}]", cell))
+            records.append(measure_cell(suite, f"control[{number}]", cell))
             print(result_line(records[-1]), flush=True)
         folder = suite.run.path
     measured = [r for r in records if r.outcome == "ok" and r.speedup_low and r.speedup_high]

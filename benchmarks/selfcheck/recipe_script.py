@@ -7,6 +7,7 @@ from benchmarks.cell import Cell
 from benchmarks.engine.arm import ArmFault
 from benchmarks.guards import PLAIN
 from benchmarks.hardware import glance
+from benchmarks.measuring import measure_cell
 from benchmarks.options import OptionError
 from benchmarks.recipe.candidates import everything, sort_out
 from benchmarks.recipe.check import TOLERANCE, ScriptError, in_words, script_over_suite
@@ -36,7 +37,7 @@ def run(arguments: argparse.Namespace) -> int:
     baseline = Setting(device=arguments.device)
     cell = Cell(arguments.workload, chosen or PLAIN, baseline=baseline, device=arguments.device)
     with opened([cell], workload=arguments.workload, device=arguments.device) as suite:
-        record = suite.measure(f"script[{cell.id}]", cell, starts=1)
+        record = measure_cell(suite, f"script[{cell.id}]", cell, starts=1)
         file = script_name(cell.label)
         script = script_of(suite.options, cell.workload, record, suite.hardware.usable_cores, file)
         if script is None:

@@ -67,7 +67,6 @@ COMPILE = Technique(
     needs=_compiler,
     checks=CHECKS,
     first_step_s=FIRST_STEP_S,
-    starts=2,
 )
 REDUCE_OVERHEAD = Technique(
     name="compile_reduce_overhead",
@@ -77,7 +76,6 @@ REDUCE_OVERHEAD = Technique(
     needs=_cuda_graphs_and_compiler,
     checks=CHECKS,
     first_step_s=FIRST_STEP_S,
-    starts=2,
 )
 MAX_AUTOTUNE = Technique(
     name="compile_max_autotune",
@@ -87,7 +85,6 @@ MAX_AUTOTUNE = Technique(
     needs=_compiler,
     checks=CHECKS,
     first_step_s=2 * FIRST_STEP_S,
-    starts=2,
 )
 
 

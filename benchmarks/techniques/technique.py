@@ -27,8 +27,8 @@ class Technique:
     checks: name of a guard -> whether the evidence agrees with a setting, any setting; None where
         there is nothing to say about that one. Both arms of every cell pass through all checks.
     loss_tolerance: how far the mean of the first losses may lie from the baseline's, relative.
-    first_step_s: how long its first step may take before it is given up as hopeless.
-    starts: fewer than planned where starting is dear; None: as planned.
+    first_step_s: how long its first step may take before it is given up as hopeless; above the
+        plan's, a cell gets the difference on top of its time, once.
     quick: in the quick tier where the matrix leaves room.
     """
 
@@ -43,7 +43,6 @@ class Technique:
     checks: Mapping[str, Check] = field(default_factory=dict)
     loss_tolerance: float = 0.02
     first_step_s: float = 20.0
-    starts: int | None = None
     quick: bool = False
 
     def apply(self, setting: Setting) -> Setting:

@@ -12,6 +12,7 @@ import pytest
 
 from benchmarks import options
 from benchmarks.cell import Cell
+from benchmarks.measuring import measure_cell
 from benchmarks.setting import Setting
 from benchmarks.suite import Suite
 from benchmarks.techniques import FP32, SINGLE, workers
@@ -244,7 +245,7 @@ def test_a_workload_of_sleeps_takes_what_arithmetic_says(tmp_path: Path) -> None
     )
     try:
         suite.open([cell])
-        record = suite.measure("sleepers", cell)
+        record = measure_cell(suite, "sleepers", cell)
     finally:
         suite.close()
     assert record.outcome == "ok", record.reason

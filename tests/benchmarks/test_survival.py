@@ -13,6 +13,7 @@ import pytest
 from benchmarks import options
 from benchmarks.cell import Cell
 from benchmarks.engine.launcher import Environment
+from benchmarks.measuring import measure_cell
 from benchmarks.setting import Setting
 from benchmarks.suite import Suite
 from benchmarks.techniques import FP32, SINGLE, ddp, workers
@@ -77,8 +78,8 @@ def test_a_fault_costs_its_own_cell_only(
     suite: Suite, name: str, change: str, outcome: str, reason: str
 ) -> None:
     case = f"test_matrix[{name}-{change}]"
-    suite.measure(case, cell(name, change))
-    suite.measure(f"{case} and the next", cell("fine", change))
+    measure_cell(suite, case, cell(name, change))
+    measure_cell(suite, f"{case} and the next", cell("fine", change))
     faulty, following = suite.run.records()[-2:]
     assert (faulty.cell, faulty.outcome) == (case, outcome)
     assert faulty.reason is not None
@@ -94,7 +95,7 @@ def test_a_hang_in_a_block_ends_with_the_cell(
     suite: Suite, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("benchmarks.engine.experiment.PATIENCE", 1)
-    record = suite.measure("hangs_later", cell("hangs_later"))
+    record = measure_cell(suite, "hangs_later", cell("hangs_later"))
     assert record.outcome == "timed_out"
     assert record.reason is not None
     assert record.reason.startswith("baseline: did not finish a block within ")
@@ -104,7 +105,7 @@ def test_a_rank_that_hangs_in_a_block_ends_with_the_cell(
     suite: Suite, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("benchmarks.engine.experiment.PATIENCE", 2)
-    record = suite.measure("rank1_hangs", cell("rank1_hangs", "ddp2"))
+    record = measure_cell(suite, "rank1_hangs", cell("rank1_hangs", "ddp2"))
     assert record.outcome == "timed_out"
     assert record.reason is not None
     assert record.reason.startswith("did not finish a block within ")
@@ -115,7 +116,7 @@ def test_a_hang_in_the_first_step_ends_at_the_cells_limit(
 ) -> None:
     plan = {**QUICKLY, "limit_s": 2.0}
     monkeypatch.setattr(suite, "options", replace(suite.options, plan=plan))
-    record = suite.measure("hangs", cell("hangs"))
+    record = measure_cell(suite, "hangs", cell("hangs"))
     assert (record.outcome, record.reason) == (
         "timed_out",
         "baseline: did not finish its first step within 2 s",
@@ -124,18 +125,18 @@ def test_a_hang_in_the_first_step_ends_at_the_cells_limit(
 
 def test_a_lost_fork_server_costs_one_cell(suite: Suite) -> None:
     suite._launcher_in(Environment())._server.kill()  # type: ignore[attr-defined]
-    lost = suite.measure("without a server", cell("fine"))
+    lost = measure_cell(suite, "without a server", cell("fine"))
     assert lost.outcome == "failed"
     assert lost.reason is not None
     assert "fork server" in lost.reason
-    assert suite.measure("with another", cell("fine")).outcome == "ok"
+    assert measure_cell(suite, "with another", cell("fine")).outcome == "ok"
 
 
 def test_a_spent_budget_is_said_of_every_cell_left(
     suite: Suite, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(suite, "options", replace(suite.options, budget_s=suite.elapsed_s()))
-    records = [suite.measure(f"late {number}", cell("fine")) for number in range(2)]
+    records = [measure_cell(suite, f"late {number}", cell("fine")) for number in range(2)]
     assert [(record.outcome, record.reason) for record in records] == [
         ("not_run", "the budget was spent; --budget gives more")
     ] * 2
@@ -153,7 +154,7 @@ def test_a_disk_without_room_is_said_and_keeps_what_is_there(
     with monkeypatch.context() as patched:
         patched.setattr("results.store.os.write", full)
         with pytest.raises(StoreError, match="No space left on device"):
-            suite.measure("too much", replace(cell("fine"), device="xpu"))
+            measure_cell(suite, "too much", replace(cell("fine"), device="xpu"))
     assert suite.run.records_path.read_bytes() == before
 
 

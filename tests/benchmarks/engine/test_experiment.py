@@ -219,6 +219,15 @@ def test_half_as_fast_in_one_of_two_starts_is_not_enough() -> None:
     assert measurement.log_ratios == pytest.approx([-math.log(3), 0, 0, 0])
 
 
+def test_half_as_fast_but_too_unsteady_to_call_slower_goes_on() -> None:
+    """Two starts at 1/7 and 1/12 have an interval up to 2.9: stopped there, they read unclear."""
+    made = machine()
+    made.slowed = {(B, 0): 7.0, (B, 1): 12.0, (B, 2): 9.0}
+    measurement = made.experiment(starts=4).run()
+    assert len(measurement.log_ratios) == 3
+    assert measurement.stopped is not None
+
+
 def test_a_plan_of_two_starts_that_were_done_was_not_cut_short() -> None:
     assert machine(candidate=Speed(step_s=1.0)).experiment(starts=2).run().stopped is None
 

@@ -9,8 +9,8 @@ import torch
 from benchmarks.assemble import cached
 from benchmarks.cell import Cell
 from benchmarks.engine.arm import Opening
+from benchmarks.measuring import own_kernels
 from benchmarks.setting import Setting
-from benchmarks.suite import own_kernels
 from benchmarks.techniques.compile import COMPILE, MAX_AUTOTUNE, REDUCE_OVERHEAD
 from benchmarks.training.compiling import calls, compile_model, compiled_part, read_back
 from tests.benchmarks.machines import hardware

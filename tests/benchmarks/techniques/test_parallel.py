@@ -1,5 +1,6 @@
 """Each way of sharing the work really shares it, trains the same, and is told from the others."""
 
+import json
 import multiprocessing
 from dataclasses import replace
 from functools import cache
@@ -12,6 +13,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from benchmarks.ranks.orders import Orders
 from benchmarks.setting import Setting
 from benchmarks.techniques import parallel
 from benchmarks.techniques.memory import ACCUMULATE4
@@ -22,7 +24,6 @@ from benchmarks.training.collectives import Collectives
 from benchmarks.training.stages import OnDevices, stage_of
 from benchmarks.training.strategies import put
 from benchmarks.training.unsuited import UnsuitedError
-from benchmarks.training.watch import watched
 from tests.benchmarks.machines import hardware
 from tests.benchmarks.ranks.test_evidence import process_group
 from tests.benchmarks.small_training import BATCH, FEATURES, SMALL, training
@@ -56,22 +57,22 @@ PARAMETERS = 2 * FEATURES**2 + 3 * FEATURES
 
 
 def evidence_of(trained: Training) -> dict[str, Any]:
-    """After STEPS steps, the second of them watched."""
-    trained.step()
-    with watched(trained) as seen:
-        trained.step()
-    for _ in range(STEPS - 2):
-        trained.step()
-    return {
-        "losses": trained.losses(),
-        "visible_devices": 0,
-        **shared.read_back(trained),
-        **{**seen, "collectives": seen["collectives"] and dict(seen["collectives"])},
-    }
+    """As an arm gives it, after a first step, the watched one and STEPS - 2 more."""
+    orders = Orders(trained, lambda _: trained)
+    if trained.place.rank:
+        orders.follow()
+        return {}
+    orders.give({"do": "run", "drain": 0, "steps": 1, "blocks": 1})
+    orders.give({"do": "watch"})
+    orders.give({"do": "run", "drain": STEPS - 2, "steps": 0, "blocks": 0})
+    seen: dict[str, Any] = orders.give({"do": "read_back", "observe": False})["evidence"]
+    orders.give({"do": "leave"})
+    return json.loads(json.dumps(seen)) | {"losses": seen["losses"][:STEPS]}
 
 
 def _in_a_rank(folder: str, rank: int, knobs: dict[str, Any], answers: "Queue[Any]") -> None:
     torch.set_num_threads(1)
+    torch.distributed._DEFAULT_FIRST_BUCKET_BYTES = 64  # so that a small model has several
     with (
         process_group(Path(folder), rank, 2),
         training(TIED, place=Place(rank, rank, 2), **knobs) as trained,
@@ -106,6 +107,7 @@ def evidence(**knobs: Any) -> dict[str, Any]:
 SHARED: dict[str, dict[str, Any]] = {
     "ddp2": {"parallel": "ddp2"},
     "strong": {"parallel": "ddp2", "batch": 0.5},
+    "static_graph": {"parallel": "ddp2", "static_graph": True},
     "tuned": {"parallel": "ddp2", "bucket_mb": 100, "static_graph": True, "bucket_view": True},
     "accumulate": {"parallel": "ddp2", "accumulate": 4},
     "no_sync": {"parallel": "ddp2", "accumulate": 4, "no_sync": True},
@@ -148,7 +150,9 @@ def test_the_same_batch_shared_out_gives_the_same_losses(name: str) -> None:
 
 
 @forked
-@pytest.mark.parametrize("name", ["tuned", "accumulate", "no_sync", "fsdp2", "zero2"])
+@pytest.mark.parametrize(
+    "name", ["static_graph", "tuned", "accumulate", "no_sync", "fsdp2", "zero2"]
+)
 def test_what_only_moves_memory_or_messages_trains_as_ddp_does(name: str) -> None:
     assert evidence(**SHARED[name])["losses"] == pytest.approx(
         evidence(**SHARED["ddp2"])["losses"], rel=1e-5
