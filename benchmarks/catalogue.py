@@ -96,8 +96,8 @@ def as_listings(found: Sequence[Entry], hardware: Hardware, device: str) -> list
     closing = [
         f"{sum(able.values())} of {len(able)} techniques can run here on {device} "
         f"({hardware.usable_cores} cores, {_gpus(hardware)}, torch {hardware.torch}).",
-        "Measure a family with `pytest benchmarks/test_FAMILY.py`, the best combination with "
-        "`nox -s recipe`.",
+        "To measure a family: pytest benchmarks/test_FAMILY.py. To find the best combination: "
+        "nox -s recipe.",
     ]
     families = [(name, list(each)) for name, each in groupby(found, lambda entry: entry.family)]
     return [

@@ -23,7 +23,9 @@ from benchmarks.telemetry.nvml import Nvml
 ENVIRONMENT_SCHEMA = 1
 # Variables that change how fast training runs, or which devices it sees. Others are left out:
 # an environment also holds secrets.
-ALLOCATOR_VARIABLES = ("PYTORCH_", "MALLOC_", "LD_PRELOAD", "TCMALLOC_", "JEMALLOC_", "GLIBC_TUN")
+ALLOCATOR_VARIABLES = (
+    *("PYTORCH_", "MALLOC_", "LD_PRELOAD", "TCMALLOC_", "JEMALLOC_", "GLIBC_TUN", "THP_MEM_"),
+)
 OTHER_VARIABLES = (
     *("OMP_", "GOMP_", "KMP_", "MKL_", "OPENBLAS_", "NUMEXPR_", "DNNL_", "ONEDNN_", "ATEN_"),
     *("CUDA_", "NVIDIA_", "CUDNN_", "CUBLAS_", "NCCL_", "GLOO_", "HIP_", "HSA_", "ROCR_", "ZE_"),

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from results import wording
+from results.controls import against_plain
 from results.flat import flat
 from results.record import MARGIN, Record
 from results.units import choose, decimals, family, number
@@ -55,11 +56,15 @@ def _verdicts(records: Sequence[Record]) -> list[str]:
 
 
 def _against(records: Sequence[Record]) -> list[str]:
-    varying = differing_knobs([record.baseline for record in records])
-    return [
-        ", ".join(_knob(key, record.baseline.get(key)) for key in varying) or "plain"
-        for record in records
-    ]
+    """plain, or what a baseline has besides, since that is all a reader has to remember."""
+    plain = next(iter(against_plain(records))).baseline
+    devices = differing_knobs([{"device": record.baseline.get("device")} for record in records])
+    found = []
+    for record in records:
+        besides = [k for k in differing_knobs([plain, record.baseline]) if k != "device"]
+        words = [_knob(key, record.baseline.get(key)) for key in (*devices, *besides)]
+        found.append(", ".join(words) or "plain")
+    return found
 
 
 COLUMNS: Mapping[str, Column] = {

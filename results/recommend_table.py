@@ -9,7 +9,7 @@ from results.recommend import Suggestion, reading
 
 UNTESTED = (
     "Each was measured alone against the plain setting: together they are untested. "
-    "`nox -s recipe` tries them on top of each other."
+    "To try them on top of each other: nox -s recipe."
 )
 HEADINGS = (
     Heading("advice", "advice", right=False),

@@ -7,6 +7,7 @@ from results.controls import is_control
 from results.record import Record
 
 UNKNOWN = "–"
+MOST = 1.0  # beyond this, a difference that would have shown is no figure, only too few starts
 
 
 def label(record: Record) -> str:
@@ -71,6 +72,8 @@ def verdict(record: Record) -> str:
     if record.verdict == "unclear":
         if record.detectable is None:
             return "unclear, 1 start" if record.starts == 1 else "unclear"
+        if record.detectable > MOST:
+            return f"unclear >±{percent(MOST)}"
         return f"unclear ±{percent(record.detectable)}"
     return record.verdict
 

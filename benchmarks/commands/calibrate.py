@@ -32,7 +32,7 @@ from results.gate import Rules
 from results.machine import machine
 from results.record import Record
 
-BUDGET_ON_CPU, BUDGET_ON_ACCELERATOR = "35m", "90m"
+BUDGET_ON_CPU, BUDGET_ON_ACCELERATOR = "45m", "90m"
 FOLDER = RUNS / "calibrations"  # apart from the runs that a history follows
 OLD = Environment(variables=(("TRAINING_BENCHMARKS_ARM", "old"),))  # a fork server of its own
 SLOWED = Path(__file__).parents[1] / "calibrate" / "slowed.py"

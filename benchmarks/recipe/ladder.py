@@ -111,12 +111,15 @@ def standing_on(part: Techniques, kept: Techniques) -> Techniques:
 def climb(techniques: Sequence[Technique], device: str, measure: Measure, spent: Spent) -> Climb:
     """Steps 1 to 3 and 4. `measure` never raises for a trial that fails: its record says so."""
     climbed = Climb()
-    waiting = in_order(techniques)
+    waiting, until = in_order(techniques), UNTIL[SCREEN]
     while waiting:
         before = climbed.kept
-        waiting = _one_pass(climbed, waiting, device, measure, spent)
-        if climbed.kept == before:
+        again, untried = _one_pass(climbed, waiting, device, measure, spent, until=until)
+        # what the first pass had no time for comes first where confirming left some
+        waiting = [*untried, *again] if climbed.kept != before else untried
+        if climbed.kept == before and until == UNTIL[CONFIRM]:
             break
+        until = UNTIL[CONFIRM]
     _leave_one_out(climbed, device, measure, spent)
     return climbed
 
@@ -127,17 +130,28 @@ def in_order(techniques: Sequence[Technique]) -> list[Technique]:
 
 
 def _one_pass(
-    climbed: Climb, waiting: Sequence[Technique], device: str, measure: Measure, spent: Spent
-) -> list[Technique]:
-    """Screen and confirm; what is worth another try on top of what was kept."""
+    climbed: Climb,
+    waiting: Sequence[Technique],
+    device: str,
+    measure: Measure,
+    spent: Spent,
+    *,
+    until: float,
+) -> tuple[list[Technique], list[Technique]]:
+    """Screen and confirm; no screening begins later than `until`.
+
+    Returns what is worth another try on top of what was kept, and what there was no time for.
+    """
     again: list[Technique] = []
+    untried: list[Technique] = []
     screened: list[tuple[float, Technique, Techniques]] = []
     for technique in waiting:
         move = move_for(technique, climbed.kept, device)
         if move is None:
             climbed.leave(technique.name, f"is part of {named(climbed.kept)}")
             continue
-        if spent() >= UNTIL[CONFIRM if climbed.kept else SCREEN]:
+        if spent() >= until:
+            untried.append(technique)
             if technique.name not in climbed.left:
                 climbed.leave(technique.name, "not tried: the budget ended")
             continue
@@ -162,7 +176,7 @@ def _one_pass(
         _confirm(climbed, technique, move, measure)
         if technique in climbed.kept:
             added |= knobs(move)
-    return [technique for technique in again if technique not in climbed.kept]
+    return [technique for technique in again if technique not in climbed.kept], untried
 
 
 def _confirm(climbed: Climb, technique: Technique, move: Techniques, measure: Measure) -> None:

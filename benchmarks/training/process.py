@@ -20,6 +20,9 @@ def read_back(device: torch.device) -> dict[str, Any]:
         "peak_resident_bytes": peak_resident_bytes(),
         "allocators": mapped_allocators(Path("/proc/self/maps")),
         "large_blocks_mapped": large_blocks_mapped(),
+        "huge_pages": huge_pages_under(
+            torch.empty(LARGE, dtype=torch.uint8), Path("/proc/self/smaps")
+        ),
         "onednn_isa": onednn_isa() if device.type == "cpu" else None,
     }
 
@@ -67,6 +70,22 @@ def large_blocks_mapped() -> bool | None:
     mapped = library.mallinfo().hblks - before
     library.free(block)
     return bool(mapped)
+
+
+def huge_pages_under(tensor: torch.Tensor, smaps: Path) -> bool | None:
+    """Whether the kernel was asked for huge pages there (VmFlags hg); None where nobody can see."""
+    try:
+        lines = smaps.read_text().splitlines()
+    except OSError:
+        return None
+    inside = False
+    for line in lines:
+        if found := re.match(r"([0-9a-f]+)-([0-9a-f]+) ", line):
+            low, high = (int(bound, 16) for bound in found.groups())
+            inside = low <= tensor.data_ptr() < high
+        elif inside and line.startswith("VmFlags:"):
+            return "hg" in line.split()
+    return None
 
 
 @cache  # it introduces itself once in a process

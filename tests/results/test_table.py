@@ -136,6 +136,23 @@ def test_rows_that_would_look_alike_show_their_case() -> None:
     assert len(set(column(only(cells), "cell"))) == 3
 
 
+def test_a_baseline_is_named_by_what_it_has_besides_the_plain_one() -> None:
+    """The plain value of every knob that some row's baseline turns made four lines of each row."""
+    cells = [
+        compared("channels_last", [1.1, 1.2]),
+        compared("amp_bf16", [1.1, 1.3]),
+        compared("prefetch4 on workers2", [1.1, 1.4], baseline={**PLAIN, "num_workers": 2}),
+        compared("bucket100 on ddp2", [1, 1.1], baseline={**PLAIN, "parallel": "ddp2", "x": 4}),
+    ]
+    said = dict(zip(column(only(cells), "technique"), column(only(cells), "against"), strict=True))
+    assert said == {
+        "channels_last": "plain",
+        "amp_bf16": "plain",
+        "prefetch4 on workers2": "num_workers 2",
+        "bucket100 on ddp2": "parallel ddp2, x 4",
+    }
+
+
 def test_legend_says_what_plain_is_by_the_knobs_that_are_turned() -> None:
     legend = only(laptop_run()).legend
     assert legend[0] == "plain: precision fp32, num_workers 0, parallel single"

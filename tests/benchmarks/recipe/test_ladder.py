@@ -197,6 +197,24 @@ def test_the_budget_ends_each_stage_and_what_was_not_tried_is_named() -> None:
     assert machine.spent() <= max(UNTIL.values()) + machine.cost
 
 
+def test_time_that_confirming_did_not_need_goes_to_what_was_not_tried() -> None:
+    """A recipe of 14 minutes ended after 9, with a third of the techniques "not tried"."""
+    useless = (
+        WORKERS2,
+        FUSED,
+        BF16,
+        technique("a", prefetch_factor=4),
+        technique("b", bucket_mb=9),
+    )
+    machine = Machine(product(memory_format=1.5), cost=0.1)
+    found = machine.climb(*useless, LAST)
+    assert found.kept == (LAST,)
+    assert machine.count(SCREEN) == len(useless) + 1
+    late = Machine(product(), cost=0.1)
+    assert late.climb(*useless, LAST, *(technique(n, threads=9) for n in "cde")).kept == ()
+    assert late.count(SCREEN) == 7  # until the confirming of a second pass would begin
+
+
 def test_a_promising_technique_that_the_budget_leaves_unconfirmed_is_not_kept() -> None:
     machine = Machine(product(num_workers=1.3, memory_format=1.5), cost=0.3)
     found = machine.climb(WORKERS2, LAST)

