@@ -83,23 +83,24 @@ def _measured(suite: Suite, context: Context, starts: int | None) -> Record:
     cell = context.cell
     if reason := cell.impossible(suite.hardware) or suite.unprepared(cell):
         return unmeasured(context, "skipped", reason)
-    if cell.setting.variables and _started_alike(suite, cell):
+    usual = STEADY_MALLOC if suite.options.steady_malloc else ()
+    if given_to_both(cell, usual):
         return unmeasured(context, "skipped", "--steady-malloc gives it to both arms")
     left_s = suite.budget_left_s()
     if left_s < WORTH_STARTING_S:
         return unmeasured(context, "not_run", "the budget was spent; --budget gives more")
-    usual = suite.options.plan_on(cell.device)
+    plan = suite.options.plan_on(cell.device)
     if cell.goal == largest_batch.GOAL:
-        return _largest_batch(suite, context, min(usual.limit_s, left_s))
+        return _largest_batch(suite, context, min(plan.limit_s, left_s))
     here = Origin(cell.workload)
-    plan = plan_of(cell, usual, left_s, starts)
+    plan = plan_of(cell, plan, left_s, starts)
     return _experiment(suite, context, plan, {BASELINE: here, CANDIDATE: here})
 
 
-def _started_alike(suite: Suite, cell: Cell) -> bool:
-    """Whether what the run gives to every arm is all that the candidate changes."""
-    usual = set(STEADY_MALLOC if suite.options.steady_malloc else ())
-    return set(cell.setting.variables) - usual == set(cell.baseline.variables) - usual
+def given_to_both(cell: Cell, usual: tuple[tuple[str, str], ...]) -> bool:
+    """Whether the candidate changes variables, and none that the run does not give to every arm."""
+    ours, theirs = set(cell.setting.variables), set(cell.baseline.variables)
+    return ours != theirs and ours - set(usual) == theirs - set(usual)
 
 
 def _experiment(

@@ -7,10 +7,11 @@ import pytest
 from benchmarks.cell import Cell
 from benchmarks.engine.experiment import CPU_PLAN
 from benchmarks.engine.time_to_target import GOAL, STARTS
-from benchmarks.measuring import plan_of
+from benchmarks.measuring import given_to_both, plan_of
 from benchmarks.setting import Setting
 from benchmarks.techniques.compile import COMPILE, FIRST_STEP_S
 from benchmarks.techniques.layout import CHANNELS_LAST
+from benchmarks.techniques.threads import HUGE, STEADY, STEADY_MALLOC
 
 AMPLE_S = float("inf")
 
@@ -42,3 +43,16 @@ def test_the_budget_ends_a_cell_whatever_it_compiles() -> None:
 def test_a_training_to_a_target_starts_seldom_unless_told() -> None:
     assert plan_of(cell(CHANNELS_LAST, goal=GOAL), CPU_PLAN, AMPLE_S).starts == STARTS
     assert plan_of(cell(CHANNELS_LAST, goal=GOAL), CPU_PLAN, AMPLE_S, starts=9).starts == 9
+
+
+def test_variables_that_every_arm_has_make_no_cell_of_their_own() -> None:
+    assert given_to_both(cell(STEADY), STEADY_MALLOC)
+    assert not given_to_both(cell(STEADY), ())
+
+
+def test_what_stands_on_variables_is_measured_all_the_same() -> None:
+    """The recipe skipped everything that it tried on top of steady_malloc."""
+    on_steady = {"baseline": STEADY.apply(Setting()), "on": (STEADY,)}
+    for technique in (CHANNELS_LAST, HUGE):
+        for usual in ((), STEADY_MALLOC):
+            assert not given_to_both(cell(technique, **on_steady), usual)
