@@ -16,7 +16,6 @@ from typing import Any, Protocol
 
 from benchmarks.engine.arm import CAN_PAUSE, ArmFault, Opening, TimedBlock
 from benchmarks.setting import Setting
-from results.statistics import estimate, verdict
 
 BASELINE, CANDIDATE = "baseline", "candidate"
 HOPELESS = math.log(0.5)  # slower than this in every start, and more starts change no advice
@@ -333,6 +332,8 @@ def is_hopeless(log_ratios: Sequence[float]) -> bool:
     """Whether the candidate is surely slower, and by so much that nobody asks how much exactly."""
     if len(log_ratios) < 2 or max(log_ratios) >= HOPELESS:
         return False
+    from results.statistics import estimate, verdict  # scipy: not while cells are collected
+
     return verdict(estimate(log_ratios)) == "slower"
 
 

@@ -5,9 +5,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import cast
 
+import pytest
+
 from benchmarks import options
 from benchmarks.cell import Cell
 from benchmarks.options import Options
+from benchmarks.recipe import run
 from benchmarks.recipe.run import cells_for, find_recipe, script_name, script_of, source_text
 from benchmarks.recipe.script import write
 from benchmarks.setting import Setting
@@ -53,9 +56,11 @@ class PretendedSuite:
 
 def found() -> tuple[PretendedSuite, Recipe]:
     suite = PretendedSuite(chosen())
-    recipe = find_recipe(
-        cast(Suite, suite), "resnet18", "cpu", at_a_glance(cores=4), budget_s=10_000.0
-    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(run, "measure_cell", PretendedSuite.measure)
+        recipe = find_recipe(
+            cast(Suite, suite), "resnet18", "cpu", at_a_glance(cores=4), budget_s=10_000.0
+        )
     return suite, recipe
 
 

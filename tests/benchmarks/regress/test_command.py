@@ -73,6 +73,7 @@ def gate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
                 closed.append(workload)
 
         monkeypatch.setattr(regress, "opened", opened)
+        monkeypatch.setattr(regress, "measure_between", Suite.measure_between)
         monkeypatch.setattr(regress, "from_revision", from_revision)
         named = ["--workload", "gpt2", "--device", "cpu"]
         code = program.main(["regress", *named, *(words or ("--against", "old"))])
