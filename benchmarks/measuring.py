@@ -17,7 +17,6 @@ from benchmarks.engine.launcher import LaunchError, Origin
 from benchmarks.engine.time_to_target import TimeToTarget
 from benchmarks.setting import Setting
 from benchmarks.suite import Suite
-from benchmarks.techniques.threads import STEADY_MALLOC
 from benchmarks.telemetry.telemetry import Telemetry
 from results.record import Record
 from workloads import CATALOG
@@ -48,8 +47,13 @@ def measure_between(
     """
     context = _context(suite, case, replace(cell, baseline=cell.setting))
     usual = suite.options.plan_on(cell.device)
-    plan = replace(usual, starts=starts or usual.starts, first_step_s=usual.limit_s)
-    plan = replace(plan, limit_s=usual.limit_s * max(1.0, plan.starts / usual.starts))
+    starts = starts or usual.starts
+    plan = replace(
+        usual,
+        starts=starts,
+        first_step_s=usual.limit_s,
+        limit_s=usual.limit_s * max(1.0, starts / usual.starts),
+    )
     return _kept(suite, _experiment(suite, context, plan, origins))
 
 
@@ -83,8 +87,7 @@ def _measured(suite: Suite, context: Context, starts: int | None) -> Record:
     cell = context.cell
     if reason := cell.impossible(suite.hardware) or suite.unprepared(cell):
         return unmeasured(context, "skipped", reason)
-    usual = STEADY_MALLOC if suite.options.steady_malloc else ()
-    if given_to_both(cell, usual):
+    if given_to_both(cell, suite.given_variables):
         return unmeasured(context, "skipped", "--steady-malloc gives it to both arms")
     left_s = suite.budget_left_s()
     if left_s < WORTH_STARTING_S:
@@ -97,10 +100,10 @@ def _measured(suite: Suite, context: Context, starts: int | None) -> Record:
     return _experiment(suite, context, plan, {BASELINE: here, CANDIDATE: here})
 
 
-def given_to_both(cell: Cell, usual: tuple[tuple[str, str], ...]) -> bool:
-    """Whether the candidate changes variables, and none that the run does not give to every arm."""
-    ours, theirs = set(cell.setting.variables), set(cell.baseline.variables)
-    return ours != theirs and ours - set(usual) == theirs - set(usual)
+def given_to_both(cell: Cell, given: tuple[tuple[str, str], ...]) -> bool:
+    """Whether all variables that the candidate changes are `given` to every arm of the run."""
+    changed = set(cell.setting.variables) ^ set(cell.baseline.variables)
+    return bool(changed) and changed <= set(given)
 
 
 def _experiment(

@@ -87,10 +87,14 @@ class Suite:
                 raise
             self._unprepared[workload, scale, images] = str(error)
 
+    @property
+    def given_variables(self) -> tuple[tuple[str, str], ...]:
+        """Of the environment, that every arm of this run has."""
+        return STEADY_MALLOC if self.options.steady_malloc else ()
+
     def _launcher_in(self, environment: Environment) -> Launcher:
-        if self.options.steady_malloc:
-            variables = (*environment.variables, *STEADY_MALLOC)
-            environment = replace(environment, variables=variables)
+        variables = (*environment.variables, *self.given_variables)
+        environment = replace(environment, variables=variables)
         if environment not in self._launchers:
             launcher = self._launchers[environment] = launcher_for(environment)
             self._open.callback(launcher.close)

@@ -57,12 +57,12 @@ def _verdicts(records: Sequence[Record]) -> list[str]:
 
 def _against(records: Sequence[Record]) -> list[str]:
     """plain, or what a baseline has besides, since that is all a reader has to remember."""
-    plain = next(iter(against_plain(records))).baseline
-    devices = differing_knobs([{"device": record.baseline.get("device")} for record in records])
+    plain, baselines = against_plain(records)[0].baseline, [r.baseline for r in records]
+    devices = {"device"} & set(differing_knobs(baselines))
     found = []
-    for record in records:
-        besides = [k for k in differing_knobs([plain, record.baseline]) if k != "device"]
-        words = [_knob(key, record.baseline.get(key)) for key in (*devices, *besides)]
+    for baseline in baselines:
+        besides = [key for key in differing_knobs([plain, baseline]) if key != "device"]
+        words = [_knob(key, baseline.get(key)) for key in (*devices, *besides)]
         found.append(", ".join(words) or "plain")
     return found
 

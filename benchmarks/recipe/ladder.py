@@ -116,8 +116,11 @@ def climb(techniques: Sequence[Technique], device: str, measure: Measure, spent:
         before = climbed.kept
         again, untried = _one_pass(climbed, waiting, device, measure, spent, until=until)
         # what the first pass had no time for comes first where confirming left some
-        waiting = [*untried, *again] if climbed.kept != before else untried
-        if climbed.kept == before and until == UNTIL[CONFIRM]:
+        if climbed.kept != before:
+            waiting = [*untried, *again]
+        elif until == UNTIL[SCREEN]:
+            waiting = untried
+        else:
             break
         until = UNTIL[CONFIRM]
     _leave_one_out(climbed, device, measure, spent)

@@ -125,7 +125,7 @@ STEADY = Technique(
 
 
 def _needs_madvise(hardware: Hardware, setting: Setting) -> str | None:
-    """ "always" gives them to every process, "never" to none: only between is there a choice."""
+    """Only madvise leaves a choice: always gives them to every process, never to none."""
     if reason := _cpu_only("huge_pages", setting):
         return reason
     try:

@@ -74,17 +74,17 @@ def large_blocks_mapped() -> bool | None:
 
 def huge_pages_under(tensor: torch.Tensor, smaps: Path) -> bool | None:
     """Whether the kernel was asked for huge pages there (VmFlags hg); None where nobody can see."""
-    try:
-        lines = smaps.read_text().splitlines()
-    except OSError:
-        return None
     inside = False
-    for line in lines:
-        if found := re.match(r"([0-9a-f]+)-([0-9a-f]+) ", line):
-            low, high = (int(bound, 16) for bound in found.groups())
-            inside = low <= tensor.data_ptr() < high
-        elif inside and line.startswith("VmFlags:"):
-            return "hg" in line.split()
+    try:
+        with smaps.open() as lines:  # the kernel writes it as it is read: no further than needed
+            for line in lines:
+                if found := re.match(r"([0-9a-f]+)-([0-9a-f]+) ", line):
+                    low, high = (int(bound, 16) for bound in found.groups())
+                    inside = low <= tensor.data_ptr() < high
+                elif inside and line.startswith("VmFlags:"):
+                    return "hg" in line.split()
+    except OSError:
+        pass
     return None
 
 

@@ -1,6 +1,7 @@
 """How much of a cell is measured: its plan, from the usual one, its techniques and the budget."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -11,14 +12,14 @@ from benchmarks.measuring import given_to_both, plan_of
 from benchmarks.setting import Setting
 from benchmarks.techniques.compile import COMPILE, FIRST_STEP_S
 from benchmarks.techniques.layout import CHANNELS_LAST
+from benchmarks.techniques.technique import Technique
 from benchmarks.techniques.threads import HUGE, STEADY, STEADY_MALLOC
 
 AMPLE_S = float("inf")
 
 
-def cell(*axes: object, **changes: object) -> Cell:
-    made = Cell("gpt2", axes, baseline=Setting(), device="cpu")  # type: ignore[arg-type]
-    return replace(made, **changes)  # type: ignore[arg-type]
+def cell(*axes: Technique, **changes: Any) -> Cell:
+    return replace(Cell("gpt2", axes, baseline=Setting(), device="cpu"), **changes)
 
 
 def test_a_usual_cell_has_the_usual_plan() -> None:
@@ -52,7 +53,7 @@ def test_variables_that_every_arm_has_make_no_cell_of_their_own() -> None:
 
 def test_what_stands_on_variables_is_measured_all_the_same() -> None:
     """The recipe skipped everything that it tried on top of steady_malloc."""
-    on_steady = {"baseline": STEADY.apply(Setting()), "on": (STEADY,)}
+    on_steady: dict[str, Any] = {"baseline": STEADY.apply(Setting()), "on": (STEADY,)}
     for technique in (CHANNELS_LAST, HUGE):
         for usual in ((), STEADY_MALLOC):
             assert not given_to_both(cell(technique, **on_steady), usual)
