@@ -1,4 +1,4 @@
-"""Does a printed training loop train as fast as the suite said? Both run afresh, in turns."""
+"""Does a printed training loop train as fast as the suite said? Both run afresh, each round."""
 
 import math
 import re
@@ -9,12 +9,13 @@ from contextlib import closing
 from pathlib import Path
 
 from benchmarks.engine.arm import ArmFault
+from benchmarks.engine.experiment import RunningArm
 from benchmarks.engine.launcher import ROOT, Origin
 from benchmarks.recipe.script import Script
 from benchmarks.suite import Suite
 from results.statistics import Estimate, estimate
 
-RUN_S = 4.0  # of training, for each of the two in each round
+RUN_S = 6.0  # of training, for each of the two in each round
 PATIENCE_S = 300.0
 TOLERANCE = 0.1  # how far from the suite's throughput the script's may lie
 STEPS_PER_S = re.compile(r"^([\d.e+-]+) steps/s", re.MULTILINE)
@@ -57,40 +58,37 @@ def script_over_suite(
         ScriptError, ArmFault: one of the two does not train.
     """
     ratios: list[float] = []
-    steps = 0
     for number in range(rounds):
         if number and spent():
             break
-        if not steps:
-            steps = max(2, round(RUN_S * _by_suite(suite, script, 1)))
-        script_first = number % 2 == 0
-        if script_first:
-            ours = _by_script(path, script, steps)
-        theirs = _by_suite(suite, script, steps)
-        if not script_first:
-            ours = _by_script(path, script, steps)
-        ratios.append(math.log(ours / theirs))
+        origin = Origin(script.workload)
+        arm = suite.start_arm(origin, script.scale, script.setting, PATIENCE_S)
+        with closing(arm):
+            ratios.append(math.log(_script_between_halves(arm, path, script)))
     return estimate(ratios) if ratios else None
 
 
-def _by_script(path: Path, script: Script, steps: int) -> float:
-    said = run_script(path, script, steps)
+def _script_between_halves(arm: RunningArm, path: Path, script: Script) -> float:
+    """The script's steps a second over an arm's, which trains half before the script, half after.
+
+    A machine that gets faster or slower meanwhile favours neither. The arm is stopped while the
+    script runs, as beside the other arm of an experiment.
+    """
+    arm.first_step(PATIENCE_S)
+    half = max(1, round(RUN_S / 2 / arm.warm(PATIENCE_S)))
+    drain = script.setting.prefetched_batches
+    before = arm.run(drain, half, 1, PATIENCE_S)
+    arm.pause()
+    try:
+        said = run_script(path, script, 2 * half)
+    finally:
+        arm.resume()
+    blocks = [*before, *arm.run(drain, half, 1, PATIENCE_S)]
     found = STEPS_PER_S.search(said)
     if not found:
         raise ScriptError(f"{path.name} printed no steps/s: {said[-80:]!r}")
-    return float(found[1])
-
-
-def _by_suite(suite: Suite, script: Script, steps: int) -> float:
-    """Steps a second of the suite's own training under the same setting."""
-    origin = Origin(script.workload)
-    with closing(suite.start_arm(origin, script.scale, script.setting, PATIENCE_S)) as arm:
-        arm.first_step(PATIENCE_S)
-        step_s = arm.warm(PATIENCE_S)
-        if steps == 1:
-            return 1 / step_s
-        (block,) = arm.run(script.setting.prefetched_batches, steps, 1, PATIENCE_S)
-        return block.steps / block.seconds
+    theirs = sum(block.steps for block in blocks) / sum(block.seconds for block in blocks)
+    return float(found[1]) / theirs
 
 
 def in_words(found: Estimate) -> str:
