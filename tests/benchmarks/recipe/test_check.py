@@ -6,10 +6,11 @@ from typing import Any, cast
 import pytest
 
 from benchmarks.engine.arm import ArmFault
+from benchmarks.engine.experiment import BASELINE
 from benchmarks.recipe.check import RUN_S, ScriptError, in_words, script_over_suite
 from benchmarks.setting import Setting
 from benchmarks.suite import Suite
-from tests.benchmarks.made_up_arms import BASELINE, Machine, Speed
+from tests.benchmarks.made_up_arms import Machine, Speed
 from tests.benchmarks.recipe.test_script import script
 
 STEP_S = 0.05
