@@ -27,15 +27,15 @@ HEADINGS = (
 class Entry:
     """A technique on one device type.
 
-    on: what it is compared on top of; empty: the plain setting. units: of the workloads that it is
-    for; empty: any. impossible: why this machine cannot run it, None where it can.
+    on: what it is compared on top of; empty: the plain setting. only_for: the workloads that it
+    means something for; None: any. impossible: why this machine cannot run it, None where it can.
     """
 
     family: str
     technique: str
     change: str
     on: str
-    units: tuple[str, ...]
+    only_for: str | None
     why: str
     api: str
     impossible: str | None
@@ -67,7 +67,7 @@ def entry(family: str, technique: Technique, hardware: Hardware, device: str) ->
         technique=technique.name,
         change=", ".join(f"{knob}={_value(value)}" for knob, value in technique.change.items()),
         on=" + ".join(ground.name for ground in technique.on),
-        units=technique.units,
+        only_for=technique.only_for.words if technique.only_for else None,
         why=technique.why,
         api=technique.api,
         impossible=impossible(technique, baseline, hardware),
@@ -114,8 +114,8 @@ def as_listings(found: Sequence[Entry], hardware: Hardware, device: str) -> list
 def _row(each: Entry) -> tuple[str, ...]:
     change = f"{each.change}, on {each.on}" if each.on else each.change
     here = f"no: {each.impossible}" if each.impossible else "yes"
-    if each.units and not each.impossible:
-        here = f"yes, for {' and '.join(each.units)}"
+    if each.only_for and not each.impossible:
+        here = f"yes, for {each.only_for}"
     return each.technique, change, each.why, each.api, here
 
 

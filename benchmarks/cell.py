@@ -78,9 +78,8 @@ class Cell:
         """A technique for images has nothing to do in text; of a user's workload nobody knows."""
         known = CATALOG.get(self.workload)
         for axis in self.axes:
-            if known and axis.units and known.unit not in axis.units:
-                wanted = " and ".join(axis.units)
-                return f"{axis.name} is for {wanted}, {self.label} trains on {known.unit}"
+            if known and axis.only_for and not axis.only_for.holds(known):
+                return f"{axis.name} is for {axis.only_for.words}, {self.label} is none"
             if axis.catalog and not known:
                 return f"{axis.name} needs a workload of the catalog, {self.label} is none"
         return None

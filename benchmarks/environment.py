@@ -36,6 +36,14 @@ PACKAGES = ("torchvision", "numpy", "pillow", "triton", "nvidia-ml-py", "psutil"
 GIB = 1 << 30
 
 
+def command_line() -> str:
+    """How this process was called, to be typed again: programs by name, modules behind -m."""
+    program = Path(sys.argv[0]).name
+    by_module = program == "__main__.py" and "-m" in sys.orig_argv
+    words = ["python", *sys.orig_argv[1:]] if by_module else [program, *sys.argv[1:]]
+    return shlex.join(words)
+
+
 def describe(hardware: Hardware, options: Mapping[str, Any]) -> dict[str, Any]:
     """The contents of environment.json, strict JSON: no NaN, only plain types.
 
@@ -48,7 +56,7 @@ def describe(hardware: Hardware, options: Mapping[str, Any]) -> dict[str, Any]:
     described = {
         "schema": ENVIRONMENT_SCHEMA,
         "machine": machine_identity(hardware),
-        "command": shlex.join(sys.argv),
+        "command": command_line(),
         "options": dict(options),
         "git": git_revision(Path(__file__).resolve().parent),
         "python": hardware.python,

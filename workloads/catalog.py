@@ -60,6 +60,7 @@ VIT_B_16 = Workload(
     data="workloads.images:Images",
     optimizer="workloads.optimizers:adamw",
     pieces="workloads.pieces:vision_transformer",
+    attention=True,
     scales={
         "tiny": Scale(  # the width of ViT-Ti (Touvron et al. 2021), half as deep
             batch=8,
@@ -110,6 +111,7 @@ BERT_BASE = Workload(
     data="workloads.text:Sections",
     optimizer="workloads.optimizers:adamw",
     pieces="workloads.pieces:bert",
+    attention=True,
     scales={
         "tiny": Scale(  # BERT-Tiny's width (Turc et al. 2019), twice as deep, few tokens
             batch=16,
@@ -147,6 +149,7 @@ GPT2 = Workload(
     data="workloads.text:NextTokens",
     optimizer="workloads.optimizers:adamw",
     pieces="workloads.pieces:gpt2",
+    attention=True,
     scales={
         "tiny": Scale(
             batch=8,

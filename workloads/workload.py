@@ -72,6 +72,8 @@ class Workload:
     optimizer: "str | Callable[..., Optimizer]"
     loss: "str | Callable[[Tensor, Tensor], Tensor]" = "workloads.losses:cross_entropy"
     pieces: "str | Callable[..., list[nn.Module]] | None" = None
+    attention: bool = False
+    """Its model calls `scaled_dot_product_attention`, so that there are kernels to choose from."""
     scales: Mapping[str, Scale]
 
     def scale(self, name: str) -> Scale:

@@ -28,7 +28,7 @@ from results.wording import outcome, speedup
 
 Techniques = tuple[Technique, ...]
 SCREEN, CONFIRM, LEAVE_OUT, TOTAL = "screen", "confirm", "leave-out", "total"
-HOPELESS = 0.9  # screened below this, a technique is not tried again on top of others
+WORTH_ANOTHER_TRY = 0.9  # what is screened below this is not screened again on top of others
 # Of the budget: no trial of that stage begins later, so that the stages after it have their time.
 UNTIL = {SCREEN: 0.5, CONFIRM: 0.7, LEAVE_OUT: 0.85}
 
@@ -163,7 +163,7 @@ def _one_pass(
             climbed.leave(technique.name, failure(record))
             continue
         climbed.leave(technique.name, f"screened at {speedup(record)}{_on(climbed.kept)}")
-        if record.speedup >= HOPELESS:
+        if record.speedup >= WORTH_ANOTHER_TRY:
             again.append(technique)
         if record.speedup > 1:
             screened.append((record.speedup, technique, move))

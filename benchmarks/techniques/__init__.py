@@ -4,7 +4,7 @@ from benchmarks.techniques.loading import workers
 from benchmarks.techniques.parallel import DP, SINGLE, ddp
 from benchmarks.techniques.precision import AMP_BF16, AMP_FP16, FP32
 from benchmarks.techniques.registry import FAMILIES, checks, device_needs, find
-from benchmarks.techniques.technique import IMAGES, TOKENS, Check, Evidence, Finding, Technique
+from benchmarks.techniques.technique import IMAGES, Check, Evidence, Finding, Technique
 
 __all__ = [
     "AMP_BF16",
@@ -14,7 +14,6 @@ __all__ = [
     "FP32",
     "IMAGES",
     "SINGLE",
-    "TOKENS",
     "Check",
     "Evidence",
     "Finding",

@@ -6,7 +6,7 @@ from benchmarks.hardware import Hardware
 from benchmarks.setting import Setting
 from benchmarks.techniques.nvidia import AMPERE, is_amd, too_old
 from benchmarks.techniques.precision import AMP_BF16
-from benchmarks.techniques.technique import TOKENS, Evidence, Finding, Technique
+from benchmarks.techniques.technique import ATTENTION, Evidence, Finding, Technique
 
 BACKENDS = ("math", "efficient", "flash", "cudnn")
 HALF = ("amp_bf16", "amp_fp16", "bf16")
@@ -58,7 +58,7 @@ MATH = Technique(
     change={"attention": "math"},
     why="the formula itself, every score written to memory: shows what the fused kernels save",
     api="torch.nn.attention.sdpa_kernel(SDPBackend.MATH)",
-    units=TOKENS,
+    only_for=ATTENTION,
     checks={"attention": _kernel},
 )
 EFFICIENT = Technique(
@@ -66,7 +66,7 @@ EFFICIENT = Technique(
     change={"attention": "efficient"},
     why="scores stay on the chip, in fp32 too: for GPUs and precisions that flash does not serve",
     api="torch.nn.attention.sdpa_kernel(SDPBackend.EFFICIENT_ATTENTION)",
-    units=TOKENS,
+    only_for=ATTENTION,
     needs=_efficient,
     checks={"attention": _kernel},
 )
@@ -76,7 +76,7 @@ FLASH = Technique(
     why="tiled so that scores never leave the chip; memory grows with length, not with its square",
     api="torch.nn.attention.sdpa_kernel(SDPBackend.FLASH_ATTENTION)",
     on=(AMP_BF16,),
-    units=TOKENS,
+    only_for=ATTENTION,
     needs=_flash,
     checks={"attention": _kernel},
 )
@@ -86,7 +86,7 @@ CUDNN = Technique(
     why="NVIDIA's own fused kernel, often ahead on the newest GPUs",
     api="torch.nn.attention.sdpa_kernel(SDPBackend.CUDNN_ATTENTION)",
     on=(AMP_BF16,),
-    units=TOKENS,
+    only_for=ATTENTION,
     needs=_cudnn,
     checks={"attention": _kernel},
 )

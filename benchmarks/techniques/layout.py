@@ -30,7 +30,7 @@ CHANNELS_LAST = Technique(
     change={"memory_format": "channels_last"},
     why="convolutions read whole pixels: the layout that tensor cores and oneDNN compute in",
     api="model.to(memory_format=torch.channels_last), images likewise",
-    units=IMAGES,
+    only_for=IMAGES,
     checks={"layout": _layout},
 )
 

@@ -3,136 +3,17 @@
 from benchmarks.hardware import Hardware
 from benchmarks.setting import SCALED_PRECISIONS, Setting
 from benchmarks.techniques.memory import ACCUMULATE4
-from benchmarks.techniques.technique import Evidence, Finding, Need, Technique
+from benchmarks.techniques.parallel_checks import CHECKS, all_reduces, reducer, strategy
+from benchmarks.techniques.technique import Need, Technique
 
-WRAPPERS = {
-    "single": "none",
-    "dp": "DataParallel",
-    "ddp": "DistributedDataParallel",
-    "zero": "DistributedDataParallel",
-    "fsdp": "fully_shard",
-    "mp": "OnDevices",
-    "pp": "Pipeline",
-}
-BACKENDS = {"cpu": "gloo", "cuda": "nccl", "xpu": "xccl"}
-DEFAULT_BUCKET_MB = 25
-MICRO_BATCHES = 4  # of a pipeline of two stages: a fifth of its time is the bubble
 OTHER_SAMPLES = 0.25  # loss tolerance of a global batch that is not the baseline's
-
-
-def _strategy(setting: Setting, evidence: Evidence) -> Finding:
-    replicas = evidence["visible_devices"] if setting.parallel == "dp" else setting.data_parallel
-    seen = (evidence["strategy"], evidence["replicas"])
-    said = f"strategy {evidence['strategy']} with {evidence['replicas']} replicas"
-    return seen == (WRAPPERS[setting.strategy], replicas), said
-
-
-def _stages(setting: Setting, evidence: Evidence) -> Finding:
-    """In how many parts the model is cut, and whether each pipeline rank holds its own only."""
-    wanted = {"mp": 2, "pp": setting.world_size}.get(setting.strategy, 1)
-    stages, kept = evidence["stages"], evidence["parameters_by_rank"]
-    cut = setting.strategy != "pp" or (
-        all(0 < own < evidence["parameters"] for own in kept)
-        and sum(kept) >= evidence["parameters"]
-    )
-    return stages == wanted and cut, f"{stages} stages, parameters by rank {kept}"
-
-
-def _backend(setting: Setting, evidence: Evidence) -> Finding | None:
-    if setting.world_size == 1:
-        return None
-    backend = evidence["backend"]
-    return backend == BACKENDS.get(setting.device), f"ranks exchange through {backend}"
-
-
-def _equal_parameters(setting: Setting, evidence: Evidence) -> Finding | None:
-    if setting.world_size == 1:
-        return None
-    spread = evidence["parameter_spread"]
-    if spread is None:  # no parameter is held twice: right where the model is cut
-        return None if setting.strategy in ("fsdp", "pp") else (False, "ranks were not compared")
-    return spread == 0.0, f"largest difference of parameter sums between ranks {spread:g}"
-
-
-def _shards(setting: Setting, evidence: Evidence) -> Finding | None:
-    """What ranks keep of parameters between steps: a share each, or everything."""
-    if setting.world_size == 1 or setting.strategy == "pp":
-        return None
-    whole, kept = evidence["parameters"], evidence["parameters_by_rank"]
-    said = f"of {whole:,} parameters ranks keep {', '.join(f'{own:,}' for own in kept)}"
-    if setting.strategy == "fsdp":
-        return sum(kept) == whole and max(kept) < whole, said
-    return all(own == whole for own in kept), said
-
-
-def _updates(setting: Setting, evidence: Evidence) -> Finding | None:
-    """Which parameters each rank's optimizer updates, and keeps states of."""
-    if setting.world_size == 1 or setting.strategy == "pp":
-        return None
-    whole, own = evidence["parameters"], evidence["updated_by_rank"]
-    said = f"of {whole:,} parameters ranks update {', '.join(f'{count:,}' for count in own)}"
-    zero = setting.strategy == "zero"
-    if evidence["sharded_optimizer"] != zero:
-        return False, f"sharded optimizer: {evidence['sharded_optimizer']}"
-    if setting.strategy in ("fsdp", "zero"):
-        return sum(own) == whole and max(own) < whole, said
-    return all(count == whole for count in own), said
-
-
-def _reducer(setting: Setting, evidence: Evidence) -> Finding | None:
-    """How DistributedDataParallel is set up, by its own log."""
-    seen = tuple(evidence[name] for name in ("bucket_cap_bytes", "static_graph", "bucket_view"))
-    if setting.strategy not in ("ddp", "zero"):
-        absent = seen == (None, None, None)
-        return None if absent else (False, "gradients are averaged in buckets, as in DDP")
-    cap = (setting.bucket_mb or DEFAULT_BUCKET_MB) << 20
-    said = f"buckets of {seen[0]} bytes, static graph {seen[1]}, gradients as views {seen[2]}"
-    return seen == (cap, setting.static_graph, setting.bucket_view), said
-
-
-def _all_reduces(setting: Setting, evidence: Evidence) -> Finding | None:
-    """Counted in one watched step: every bucket once, or once a micro-batch."""
-    seen = evidence.get("collectives")
-    if setting.strategy not in ("ddp", "zero") or setting.compile != "none":
-        return None
-    if seen is None:
-        return False, "no step was watched"
-    rounds = 1 if setting.no_sync else setting.accumulate
-    counted, wanted = seen.get("allreduce_", 0), rounds * (evidence["buckets"] or 0)
-    said = f"{counted} all-reduces a step, {wanted} wanted of {evidence['buckets']} buckets"
-    return counted == wanted > 0, said
-
-
-def _gathers(setting: Setting, evidence: Evidence) -> Finding | None:
-    """FSDP2 gathers parameters and scatters gradients in every step; nothing else does."""
-    seen = evidence.get("collectives")
-    if setting.world_size == 1 or setting.compile != "none":
-        return None
-    if seen is None:
-        return (False, "no step was watched") if setting.strategy == "fsdp" else None
-    gathers, scatters = seen.get("_allgather_base_", 0), seen.get("_reduce_scatter_base_", 0)
-    said = f"{gathers} all-gathers and {scatters} reduce-scatters a step"
-    return (min(gathers, scatters) > 0) == (setting.strategy == "fsdp"), said
-
-
-CHECKS = {
-    "strategy": _strategy,
-    "stages": _stages,
-    "backend": _backend,
-    "equal_parameters": _equal_parameters,
-    "shards": _shards,
-    "updates": _updates,
-    "reducer": _reducer,
-    "all_reduces": _all_reduces,
-    "gathers": _gathers,
-}
 
 SINGLE = Technique(
     name="single",
     change={"parallel": "single"},
     why="one process, one device",
     api="-",
-    checks={"strategy": _strategy},
+    checks={"strategy": strategy},
 )
 
 
@@ -149,7 +30,7 @@ DP = Technique(
     why="every GPU from one process: no launcher, but its Python and GPU 0 become the bottleneck",
     api="torch.nn.DataParallel",
     needs=_two_gpus,
-    checks={"strategy": _strategy},
+    checks={"strategy": strategy},
     loss_tolerance=OTHER_SAMPLES,  # sees more samples a step than the baseline, other ones
 )
 
@@ -241,7 +122,11 @@ MP = Technique(
 
 
 def pp(ranks: int) -> Technique:
-    """A pipeline: its stages work on different micro-batches at the same time."""
+    """A pipeline: its stages work on different micro-batches at the same time.
+
+    With two micro-batches a stage, GPipe's bubble is (ranks - 1) / (3 ranks - 1) of a step: a fifth
+    for two.
+    """
     return Technique(
         name=f"pp{ranks}",
         change={"parallel": f"pp{ranks}", "accumulate": 2 * ranks},
@@ -261,7 +146,7 @@ BUCKET100 = Technique(
     why="fewer, larger all-reduces: for fast links, at less overlap with backward",
     api="DistributedDataParallel(bucket_cap_mb=100)",
     on=(DDP2,),
-    checks={"reducer": _reducer, "all_reduces": _all_reduces},
+    checks={"reducer": reducer, "all_reduces": all_reduces},
 )
 STATIC_GRAPH = Technique(
     name="static_graph",
@@ -269,7 +154,7 @@ STATIC_GRAPH = Technique(
     why="the same parameters get gradients every step: less to look for",
     api="DistributedDataParallel(static_graph=True)",
     on=(DDP2,),
-    checks={"reducer": _reducer},
+    checks={"reducer": reducer},
 )
 BUCKET_VIEW = Technique(
     name="bucket_view",
@@ -277,7 +162,7 @@ BUCKET_VIEW = Technique(
     why="gradients live in the buckets that are sent: one copy and its memory less",
     api="DistributedDataParallel(gradient_as_bucket_view=True)",
     on=(DDP2,),
-    checks={"reducer": _reducer},
+    checks={"reducer": reducer},
 )
 NO_SYNC = Technique(
     name="no_sync",
@@ -285,7 +170,7 @@ NO_SYNC = Technique(
     why="gradients of all micro-batches are averaged once, not once each",
     api="DistributedDataParallel.no_sync()",
     on=(DDP2, ACCUMULATE4),
-    checks={"all_reduces": _all_reduces},
+    checks={"all_reduces": all_reduces},
 )
 
 

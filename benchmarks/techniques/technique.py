@@ -6,13 +6,24 @@ from typing import Any
 
 from benchmarks.hardware import Hardware
 from benchmarks.setting import Setting
+from workloads import Workload
 
 Evidence = Mapping[str, Any]  # what a rank read back of its own state: see `evidence.read_back`
 Finding = tuple[bool, str]  # did it hold, and what was seen
 Need = Callable[[Hardware, Setting], str | None]
 Check = Callable[[Setting, Evidence], Finding | None]
 
-IMAGES, TOKENS = ("images",), ("sequences", "tokens")  # units of the catalog's workloads
+
+@dataclass(frozen=True)
+class Kind:
+    """Some workloads of the catalog: in words that end "is for", and which ones."""
+
+    words: str
+    holds: Callable[[Workload], bool]
+
+
+IMAGES = Kind("image workloads", lambda workload: workload.unit == "images")
+ATTENTION = Kind("models with attention", lambda workload: workload.attention)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,7 +32,7 @@ class Technique:
 
     change: knobs of the setting and the values it gives them.
     on: what both arms have besides, since the technique means nothing without it.
-    units: of the workloads it is for; empty: any.
+    only_for: the workloads that it means something for; None: any.
     catalog: only for workloads of the catalog, whose data can do what it asks of them.
     needs: why this machine cannot run it under a setting (one sentence), or None.
     checks: name of a guard -> whether the evidence agrees with a setting, any setting; None where
@@ -37,7 +48,7 @@ class Technique:
     why: str
     api: str
     on: "tuple[Technique, ...]" = ()
-    units: tuple[str, ...] = ()
+    only_for: Kind | None = None
     catalog: bool = False
     needs: Need = field(default=lambda hardware, setting: None)
     checks: Mapping[str, Check] = field(default_factory=dict)

@@ -43,12 +43,12 @@ def test_what_it_stands_on_and_what_it_is_for_are_shown() -> None:
         why="-",
         api="-",
         on=(AMP_BF16,),
-        units=IMAGES,
+        only_for=IMAGES,
     )
     (page,) = as_listings([entry("layout", images, hardware(), "cpu")], hardware(), "cpu")
     (row,) = page.rows
     assert "memory_format=channels_last, on amp_bf16" in row
-    assert "yes, for images" in row
+    assert "yes, for image workloads" in row
     assert page.lines[0].startswith("1 of 1 techniques can run here on cpu")
 
 
@@ -65,6 +65,6 @@ def test_json_has_a_field_for_everything() -> None:
     found = entries(hardware(), at_a_glance(), "cpu")
     listed = json.loads(as_json(found))["techniques"]
     assert len(listed) == len(found)
-    assert {"family", "technique", "change", "on", "units", "why", "api", "impossible"} == set(
+    assert {"family", "technique", "change", "on", "only_for", "why", "api", "impossible"} == set(
         listed[0]
     )

@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from benchmarks.environment import (
     ALLOCATOR_VARIABLES,
     OTHER_VARIABLES,
     chosen_variables,
+    command_line,
     describe,
     git_revision,
     machine_identity,
@@ -29,6 +31,30 @@ def test_the_description_is_strict_json_with_null_for_unknown() -> None:
     assert described["torch_settings"]["tf32_matmul"] is False
     assert described["cpu"]["cgroup_cores"] == 3.5
     assert described["gpus"][0]["capability"] == "9.0"
+
+
+@pytest.mark.parametrize(
+    ("argv", "orig_argv", "shown"),
+    [
+        (
+            ["/a/.venv/bin/pytest", "benchmarks", "-k", "a or b"],
+            ["/a/.venv/bin/python", "/a/.venv/bin/pytest", "benchmarks", "-k", "a or b"],
+            "pytest benchmarks -k 'a or b'",
+        ),
+        (
+            ["/a/site-packages/pytest/__main__.py", "benchmarks"],
+            ["/a/.venv/bin/python", "-X", "dev", "-m", "pytest", "benchmarks"],
+            "python -X dev -m pytest benchmarks",
+        ),
+        (["/a/x/__main__.py"], ["python3", "/a/x"], "__main__.py"),
+    ],
+)
+def test_the_command_can_be_typed_again(
+    argv: list[str], orig_argv: list[str], shown: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "argv", argv)
+    monkeypatch.setattr(sys, "orig_argv", orig_argv)
+    assert command_line() == shown
 
 
 def test_power_cap_and_driver_come_from_the_gpu_of_that_uuid() -> None:

@@ -1,9 +1,11 @@
 """Every workload of the catalog has its published size at `full`, and learns at `tiny`."""
 
 from itertools import islice
+from unittest.mock import Mock
 
 import pytest
 import torch
+from torch.nn import functional
 from torch.utils.data import DataLoader
 
 from workloads import CATALOG, SCALES, Source, Workload
@@ -62,6 +64,19 @@ def test_model_takes_what_the_data_gives(workload: Workload, name: str) -> None:
             classes = scale.data.get("chains")
             expected = (2, classes) if classes else (*batch.shape, vocabulary)
         assert model(batch).shape == expected
+
+
+@every_workload
+def test_attention_is_declared_where_the_model_calls_it(
+    workload: Workload, source: Source, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    called = Mock(wraps=functional.scaled_dot_product_attention)
+    monkeypatch.setattr(functional, "scaled_dot_product_attention", called)
+    scale = workload.scale("tiny")
+    loader = DataLoader(workload.build_data(scale, source), scale.batch, sampler=Positions())
+    inputs, _ = next(iter(loader))
+    workload.build_model(scale)(inputs)
+    assert workload.attention == called.called
 
 
 def _embedding(workload: Workload) -> str:

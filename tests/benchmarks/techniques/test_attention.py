@@ -7,6 +7,7 @@ import torch
 from torch import nn
 from torch.utils.data import Dataset
 
+from benchmarks.cell import Cell
 from benchmarks.setting import Setting
 from benchmarks.techniques import checks
 from benchmarks.techniques.attention import CUDNN, EFFICIENT, FLASH, MATH
@@ -15,7 +16,7 @@ from tests.benchmarks.machines import hardware
 from tests.benchmarks.small_training import SMALL, training
 from tests.benchmarks.techniques.pictures import losses_of
 from tests.benchmarks.techniques.seen import believed, seen_of
-from workloads import Source
+from workloads import CATALOG, Source
 from workloads.transformer import GPT2
 
 CUDA, HALF = Setting(device="cuda"), Setting(device="cuda", precision="amp_bf16")
@@ -70,6 +71,18 @@ def test_math_in_compiled_code_shows_no_operator_but_other_kernels_must() -> Non
     assert not believed("attention", Setting(attention="math"), evidence)
     flash = Setting(attention="flash", compile="default")
     assert not believed("attention", flash, evidence, attention_allowed=["flash"])
+
+
+def test_only_models_with_attention_have_kernels_to_choose_from() -> None:
+    def impossible(workload: str) -> str | None:
+        return Cell(workload, (MATH,), Setting(), "cpu").impossible(hardware())
+
+    assert [name for name in CATALOG if impossible(name) is None] == [
+        "vit_b_16",
+        "bert_base",
+        "gpt2",
+    ]
+    assert impossible("resnet18") == "attention_math is for models with attention, resnet18 is none"
 
 
 def test_kernels_are_named_alike_on_every_device_and_in_both_passes() -> None:

@@ -17,7 +17,8 @@ from benchmarks.ranks.orders import Orders
 from benchmarks.setting import Setting
 from benchmarks.techniques import parallel
 from benchmarks.techniques.memory import ACCUMULATE4
-from benchmarks.techniques.parallel import CHECKS, MP, NO_SYNC, pp, strong, techniques
+from benchmarks.techniques.parallel import MP, NO_SYNC, pp, strong, techniques
+from benchmarks.techniques.parallel_checks import CHECKS
 from benchmarks.techniques.technique import Technique
 from benchmarks.training import Place, Training, shared
 from benchmarks.training.collectives import Collectives

@@ -160,7 +160,7 @@ def test_other_data_may_not_know_how(technique: Technique, tmp_path: Path) -> No
         return Cell(workload, (technique,), Setting(), "cpu").impossible(hardware())
 
     assert impossible("resnet18") is None
-    assert impossible("gpt2") == f"{technique.name} is for images, gpt2 trains on tokens"
+    assert impossible("gpt2") == f"{technique.name} is for image workloads, gpt2 is none"
     assert impossible(f"{tmp_path}/mine.py:mine") == (
         f"{technique.name} needs a workload of the catalog, mine is none"
     )
