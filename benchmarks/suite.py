@@ -26,7 +26,7 @@ from benchmarks.options import (
 )
 from benchmarks.prepare import prepare
 from benchmarks.setting import Setting
-from benchmarks.techniques.threads import STEADY_MALLOC
+from benchmarks.techniques.allocators import STEADY_MALLOC
 from results.store import RunFolder, StoreError
 
 SEED = 0

@@ -20,7 +20,10 @@ def advice(records: Sequence[Record]) -> str:
     here = [record for record in tried if _stays_on(record, device)]
     there = [record for record in tried if record not in here and _arrives_on(record, device)]
     faster = [record for record in here if record.verdict == "faster" and record.outcome == "ok"]
-    if not tried:
+    elsewhere = [record for record in records if record.on and measured(record)]
+    if not tried and elsewhere:
+        sentence = _on_others(elsewhere)
+    elif not tried:
         sentence = _nothing_measured(records)
     elif faster:
         sentence = _recommend(faster)
@@ -75,11 +78,20 @@ def _recommend(faster: Sequence[Record]) -> str:
     return sentence + "."
 
 
-def _nothing_faster(tried: Sequence[Record]) -> str:
+def _on_others(tried: Sequence[Record]) -> str:
+    faster = [record for record in tried if record.verdict == "faster" and record.outcome == "ok"]
+    if not faster:
+        return _nothing_faster(tried, "what it is on")
+    best = max(faster, key=_speedup)
+    alone = f"{best.technique} trains {_interval(best)} as fast as {best.on} alone"
+    return f"{alone}; nothing was compared with the plain setting."
+
+
+def _nothing_faster(tried: Sequence[Record], rival: str = "the plain setting") -> str:
     counts = Counter(record.verdict or "without verdict" for record in tried)
     order = [*("same", "slower", "unclear", "faster"), "without verdict"]
     found = [f"{counts[verdict]} {verdict}" for verdict in order if counts[verdict]]
-    sentence = f"nothing measured here beats the plain setting ({', '.join(found)})"
+    sentence = f"nothing measured here beats {rival} ({', '.join(found)})"
     unclear = [record for record in tried if record.verdict == "unclear"]
     if unclear:
         hopeful = max(unclear, key=_high)

@@ -55,22 +55,10 @@ def _verdicts(records: Sequence[Record]) -> list[str]:
     return [wording.verdict(record) for record in records]
 
 
-def _against(records: Sequence[Record]) -> list[str]:
-    """plain, or what a baseline has besides, since that is all a reader has to remember."""
-    plain, baselines = against_plain(records)[0].baseline, [r.baseline for r in records]
-    devices = {"device"} & set(differing_knobs(baselines))
-    found = []
-    for baseline in baselines:
-        besides = [key for key in differing_knobs([plain, baseline]) if key != "device"]
-        words = [_knob(key, baseline.get(key)) for key in (*devices, *besides)]
-        found.append(", ".join(words) or "plain")
-    return found
-
-
 COLUMNS: Mapping[str, Column] = {
     "technique": Column("setting", words=_labels, right=False),
     "setting.device": Column("device", right=False),
-    "against": Column("against", "the setting that the row is compared with", _against, False),
+    "baseline.device": Column("against", "the device that the row is compared with", right=False),
     "batch": Column("batch", words=_batches),
     "samples_per_s": Column("{samples}/s"),
     "step_s.median": Column("step, median ({unit})"),
@@ -112,7 +100,7 @@ def default(records: Sequence[Record]) -> list[str]:
     """The columns that answer what pays here, for the measured records of one table.
 
     GPU figures where there are any, the CPU's where a row has none; what tells rows apart
-    (device, baseline, at last the case id) only where it is needed.
+    (device, the baseline's device, at last the case id) only where it is needed.
     """
     return [
         "technique",
@@ -134,9 +122,8 @@ def _distinguishing(records: Sequence[Record]) -> list[str]:
     foreign = any(
         record.baseline.get("device") != record.setting.get("device") for record in records
     )
-    knobs = set(differing_knobs([record.baseline for record in records]))
-    if len(records) > 1 and (foreign or knobs - {"device"}):
-        found.append("against")
+    if len(records) > 1 and foreign:
+        found.append("baseline.device")
     if len({(wording.label(r), str(r.setting), str(r.baseline)) for r in records}) < len(records):
         found.append("cell")
     return found
@@ -157,10 +144,9 @@ def differing_knobs(settings: Sequence[Mapping[str, object]]) -> list[str]:
 
 
 def plain_setting(records: Sequence[Record]) -> str:
-    """The baseline's value of every knob that some row turns; empty where baselines differ."""
-    baselines = [record.baseline for record in records]
-    varying = differing_knobs(baselines)
-    if not records or [knob for knob in varying if knob != "device"]:
+    """The plain value of every knob that some row turns; empty where no row is against plain."""
+    baselines = [record.baseline for record in against_plain(records)]
+    if not baselines:
         return ""
     turned = {
         knob
@@ -221,9 +207,10 @@ def _heading(
     is_number: bool,
 ) -> Heading:
     confidences = {record.confidence for record in records}
+    plain = "baseline.device" not in keys and not any(record.on for record in records)
     facts = {
         "unit": unit or "unknown",
-        "baseline": "its baseline's" if "against" in keys else "plain's",
+        "baseline": "plain's" if plain else "its baseline's",
         "samples": records[0].unit if records else "samples",
         "confidence": f"{confidences.pop():.0%}" if len(confidences) == 1 else "its",
     }

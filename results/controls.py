@@ -1,9 +1,7 @@
 """Whether a run can tell anything at all: its controls (A/A cells) must read 1.00."""
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from results.identity import canonical
 from results.record import Record
 
 CONTROL = "control"
@@ -42,17 +40,7 @@ def missed(records: Iterable[Record]) -> list[Record]:
 def against_plain(records: Sequence[Record]) -> list[Record]:
     """The records whose baseline is the plain setting, on whatever device.
 
-    The plain setting is what the controls are made of, without any, what most rows are compared
-    with. The others ("pin_memory on workers2") stand beside another baseline: their speed-ups do
-    not compare with these.
+    The others ("pin_memory on workers2") stand beside another baseline: their speed-ups do not
+    compare with these.
     """
-    controls = [record for record in records if is_control(record)]
-    counts = Counter(_below(record) for record in controls or records)
-    if not counts:
-        return []
-    plain, _ = counts.most_common(1)[0]
-    return [record for record in records if _below(record) == plain]
-
-
-def _below(record: Record) -> str:
-    return canonical({name: v for name, v in record.baseline.items() if name != "device"})
+    return [record for record in records if not record.on]

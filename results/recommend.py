@@ -53,7 +53,7 @@ def _suggestion(workload: str, scale: str, device: str, group: Sequence[Record])
     take: list[Record] = []
     instead: list[Record] = []
     for record in pays:
-        if not has_ground(record):
+        if not record.on:
             turned = set().union(*(turned_knobs(other) for other in take))
             (instead if turned & turned_knobs(record) else take).append(record)
     return Suggestion(
@@ -62,7 +62,7 @@ def _suggestion(workload: str, scale: str, device: str, group: Sequence[Record])
         device=device,
         take=tuple(take),
         instead=tuple(instead),
-        only_on=tuple(record for record in pays if has_ground(record)),
+        only_on=tuple(record for record in pays if record.on),
         leave=tuple(record for record in known if record not in pays),
         untried=tuple(record for record in single if not measured(record)),
         noisy=tuple(missed(group)),
@@ -71,12 +71,7 @@ def _suggestion(workload: str, scale: str, device: str, group: Sequence[Record])
 
 def is_single(record: Record) -> bool:
     """One technique against a baseline without it: " + " joins the names of several."""
-    return not is_control(record) and " + " not in record.technique.partition(" on ")[0]
-
-
-def has_ground(record: Record) -> bool:
-    """Whether the baseline is not the plain setting: "prefetch4 on workers2"."""
-    return " on " in record.technique
+    return not is_control(record) and " + " not in record.technique.removesuffix(record.on)
 
 
 def turned_knobs(record: Record) -> set[str]:

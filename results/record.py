@@ -67,7 +67,8 @@ class Record:
     unit: str  # what samples are: "images", "sequences", "tokens"
     setting: dict[str, Any]
     baseline: dict[str, Any]  # a setting too
-    technique: str  # how the setting differs from the baseline; "control" where it does not
+    technique: str  # how the setting differs from the baseline: "control" where it does not,
+    # "prefetch4 on workers2" where both have something besides the plain setting
     outcome: str  # one of OUTCOMES
     reason: str | None  # of every outcome but "ok"
     schema: int = SCHEMA
@@ -146,6 +147,11 @@ class Record:
     timed_s: float | None = None  # of it inside timed blocks
     log: list[str] = field(default_factory=list)  # last lines that a failed rank said
     blocks: list[Block] = field(default_factory=list)
+
+    @property
+    def on(self) -> str:
+        """What both have besides the plain setting, as in the technique; empty for nothing."""
+        return self.technique.partition(" on ")[2]
 
     def __post_init__(self) -> None:
         if self.outcome not in OUTCOMES:

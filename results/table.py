@@ -181,6 +181,8 @@ def _legend(rows: Sequence[Sequence[str]], records: Sequence[Record]) -> tuple[s
     lines = []
     if plain := columns.plain_setting(records):
         lines.append(f"plain: {plain}")
+    if any(record.on for record in records):
+        lines.append("a on b: both have b, only the row has a")
     if any(is_control(record) for record in records):
         lines.append("control: plain against plain, must read 1.00")
     if found := knee(records):

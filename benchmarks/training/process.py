@@ -20,6 +20,7 @@ def read_back(device: torch.device) -> dict[str, Any]:
         "peak_resident_bytes": peak_resident_bytes(),
         "allocators": mapped_allocators(Path("/proc/self/maps")),
         "large_blocks_mapped": large_blocks_mapped(),
+        "jemalloc_decay_ms": jemalloc_decay_ms(),
         "huge_pages": huge_pages_under(
             torch.empty(LARGE, dtype=torch.uint8), Path("/proc/self/smaps")
         ),
@@ -70,6 +71,19 @@ def large_blocks_mapped() -> bool | None:
     mapped = library.mallinfo().hblks - before
     library.free(block)
     return bool(mapped)
+
+
+def jemalloc_decay_ms() -> int | None:
+    """How long jemalloc keeps freed pages, -1 for ever; None where malloc is not jemalloc's."""
+    library = ctypes.CDLL(None) if sys.platform == "linux" else None
+    if library is None or not hasattr(library, "mallctl"):
+        return None
+    found = ctypes.c_ssize_t()
+    size = ctypes.c_size_t(ctypes.sizeof(found))
+    unknown = library.mallctl(
+        b"opt.dirty_decay_ms", ctypes.byref(found), ctypes.byref(size), None, ctypes.c_size_t(0)
+    )
+    return None if unknown else found.value
 
 
 def huge_pages_under(tensor: torch.Tensor, smaps: Path) -> bool | None:

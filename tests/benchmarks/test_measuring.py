@@ -10,10 +10,10 @@ from benchmarks.engine.experiment import CPU_PLAN
 from benchmarks.engine.time_to_target import GOAL, STARTS
 from benchmarks.measuring import given_to_both, plan_of
 from benchmarks.setting import Setting
+from benchmarks.techniques.allocators import HUGE, STEADY, STEADY_MALLOC
 from benchmarks.techniques.compile import COMPILE, FIRST_STEP_S
 from benchmarks.techniques.layout import CHANNELS_LAST
 from benchmarks.techniques.technique import Technique
-from benchmarks.techniques.threads import HUGE, STEADY, STEADY_MALLOC
 
 AMPLE_S = float("inf")
 

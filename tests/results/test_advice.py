@@ -19,6 +19,7 @@ WORKERS = changed("workers2", [1.21, 1.26, 1.24, 1.23], num_workers=2)
 BOTH = changed("workers2 + amp_bf16", [1.18, 1.25, 1.31, 1.22], num_workers=2, precision="amp_bf16")
 BETTER = changed("workers2 + amp_bf16", [1.5, 1.52, 1.51], num_workers=2, precision="amp_bf16")
 SLOWER = changed("amp_bf16", [0.8, 0.81, 0.8], precision="amp_bf16")
+SKIPPED = record("tf32", outcome="skipped", reason="no tensor cores")
 UNCLEAR = changed("ddp2", [0.98, 1.05, 1.02], parallel="ddp2")
 
 
@@ -114,6 +115,19 @@ def test_summary_of_nothing() -> None:
     assert summary([]) == ["No cell was measured."]
 
 
+def test_what_stands_on_another_baseline_alone_is_compared_with_that() -> None:
+    """`-k prefetch` measures nothing that plain could be compared with."""
+    workers = PLAIN | {"num_workers": 2}
+    ahead = workers | {"prefetch_factor": 4}
+    faster = compared("prefetch4 on workers2", [1.2, 1.21, 1.2], baseline=workers, setting=ahead)
+    assert advice([faster, SKIPPED]) == (
+        "prefetch4 on workers2 trains 1.20× (1.19–1.22) as fast as workers2 alone; "
+        "nothing was compared with the plain setting."
+    )
+    slower = compared("prefetch4 on workers2", [0.9, 0.91, 0.9], baseline=workers, setting=ahead)
+    assert advice([slower]) == "Nothing measured here beats what it is on (1 slower)."
+
+
 def test_what_stands_on_another_baseline_is_not_compared_with_plain() -> None:
     """Five times as fast as slow workers may be slower than the plain setting."""
     workers = PLAIN | {"num_workers": 2}
@@ -125,3 +139,5 @@ def test_what_stands_on_another_baseline_is_not_compared_with_plain() -> None:
     )
     assert "prefetch4" not in advice([QUIET, on_workers, on_workers, on_workers, WORKERS])
     assert plain_and_best([QUIET, on_workers, WORKERS]) == [QUIET, WORKERS]
+    # with no control to say what plain is, and more rows beside the other baseline
+    assert advice([on_workers, on_workers, WORKERS]).startswith("workers2 trains 1.23×")
