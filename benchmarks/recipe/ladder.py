@@ -143,9 +143,10 @@ def _one_pass(
 ) -> tuple[list[Technique], list[Technique]]:
     """Screen and confirm; no screening begins later than `until`.
 
-    Returns what is worth another try on top of what was kept, and what there was no time for.
+    Returns what is worth another try on top of what was kept, the most promising first, and what
+    there was no time for.
     """
-    again: list[Technique] = []
+    again: list[tuple[float, Technique]] = []
     untried: list[Technique] = []
     screened: list[tuple[float, Technique, Techniques]] = []
     for technique in waiting:
@@ -164,13 +165,17 @@ def _one_pass(
             continue
         climbed.leave(technique.name, f"screened at {speedup(record)}{_on(climbed.kept)}")
         if record.speedup >= WORTH_ANOTHER_TRY:
-            again.append(technique)
+            again.append((record.speedup, technique))
         if record.speedup > 1:
             screened.append((record.speedup, technique, move))
     added: set[str] = set()
     for estimate, technique, move in sorted(screened, key=lambda each: -each[0]):
-        if knobs(move) & added:
-            continue  # another value of a knob that was just turned: in the next pass, on top of it
+        if knobs(move) & added:  # another value of a knob that was just turned
+            climbed.leave(  # unless the next pass, which tries it on top of that, says more
+                technique.name,
+                f"screened at {estimate:.2f}×, not tried{_on(climbed.kept)}: the budget ended",
+            )
+            continue
         if spent() >= UNTIL[CONFIRM]:
             climbed.leave(
                 technique.name, f"screened at {estimate:.2f}×, not confirmed: the budget ended"
@@ -179,7 +184,8 @@ def _one_pass(
         _confirm(climbed, technique, move, measure)
         if technique in climbed.kept:
             added |= knobs(move)
-    return [technique for technique in again if technique not in climbed.kept], untried
+    again.sort(key=lambda each: -each[0])
+    return [technique for _, technique in again if technique not in climbed.kept], untried
 
 
 def _confirm(climbed: Climb, technique: Technique, move: Techniques, measure: Measure) -> None:

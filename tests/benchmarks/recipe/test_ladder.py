@@ -222,6 +222,22 @@ def test_a_promising_technique_that_the_budget_leaves_unconfirmed_is_not_kept() 
     assert "not confirmed: the budget ended" in found.left["workers2"].reason
 
 
+def test_another_value_that_the_budget_leaves_untried_says_so() -> None:
+    machine = Machine(lambda setting: {0: 1.0, 2: 1.3, 4: 1.2}[setting.num_workers], cost=0.25)
+    found = machine.climb(WORKERS2, WORKERS4)
+    assert named(found.kept) == "workers2"
+    assert found.left["workers4"].reason == (
+        "screened at 1.19×, not tried on top of workers2: the budget ended"
+    )
+
+
+def test_the_most_promising_is_tried_first_on_top_of_what_was_kept() -> None:
+    machine = Machine(product(num_workers=1.3, memory_format=0.95, optimizer=1.001))
+    machine.climb(WORKERS2, LAST, FUSED)
+    second = [line for line in machine.log if line.startswith("screen") and " on " in line]
+    assert second == ["screen fused on workers2", "screen channels_last on workers2"]
+
+
 def test_what_cannot_run_or_trains_wrongly_is_left_with_its_reason() -> None:
     def broken(trial: Trial) -> Record:
         return record(trial.name, outcome="invalid", reason="strides: contiguous")
