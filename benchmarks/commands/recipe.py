@@ -21,7 +21,7 @@ from results.recipe import Recipe
 
 DEFAULT_WORKLOADS = "resnet18,gpt2"
 DEFAULT_BUDGET = "20m"
-CHECK_ROUNDS = 3
+CHECK_ROUNDS = 6
 FOR_CHECK = 0.1  # of the budget: the script against the suite's own training
 SHARED = (
     "--scale",

@@ -29,8 +29,8 @@ from results.wording import outcome, speedup
 Techniques = tuple[Technique, ...]
 SCREEN, CONFIRM, LEAVE_OUT, TOTAL = "screen", "confirm", "leave-out", "total"
 WORTH_ANOTHER_TRY = 0.9  # what is screened below this is not screened again on top of others
-# Of the budget: no trial of that stage begins later, so that the stages after it have their time.
-UNTIL = {SCREEN: 0.5, CONFIRM: 0.7, LEAVE_OUT: 0.85}
+FIRST_PASS = 0.5  # of the budget: no screening of the first pass begins later
+A_TRIAL = 0.1  # of the budget: what measuring a trial takes, until one was confirmed
 
 
 @dataclass(frozen=True)
@@ -59,6 +59,16 @@ class Climb:
     parts: dict[str, Techniques] = field(default_factory=dict)  # rung -> its techniques
     left: dict[str, Left] = field(default_factory=dict)
     confirmations: int = 0
+    trial: float = 0.0  # share of the budget that the dearest confirming trial took
+
+    def room_for(self, trials: int) -> float:
+        """Share of the budget after which there is no room for so many trials and the total."""
+        return 1 - (trials + 1) * (self.trial or A_TRIAL)
+
+    @property
+    def confirming_ends(self) -> float:
+        """Behind it waits leaving out each rung but the last, which may be the one confirmed."""
+        return self.room_for(1 + sum(rung.dropped is None for rung in self.rungs))
 
     def leave(self, name: str, reason: str) -> None:
         self.left[name] = Left(name=name, reason=reason)
@@ -111,18 +121,19 @@ def standing_on(part: Techniques, kept: Techniques) -> Techniques:
 def climb(techniques: Sequence[Technique], device: str, measure: Measure, spent: Spent) -> Climb:
     """Steps 1 to 3 and 4. `measure` never raises for a trial that fails: its record says so."""
     climbed = Climb()
-    waiting, until = in_order(techniques), UNTIL[SCREEN]
+    waiting, first = in_order(techniques), True
     while waiting:
         before = climbed.kept
+        until = FIRST_PASS if first else climbed.confirming_ends - (climbed.trial or A_TRIAL)
         again, untried = _one_pass(climbed, waiting, device, measure, spent, until=until)
         # what the first pass had no time for comes first where confirming left some
         if climbed.kept != before:
             waiting = [*untried, *again]
-        elif until == UNTIL[SCREEN]:
+        elif first:
             waiting = untried
         else:
             break
-        until = UNTIL[CONFIRM]
+        first = False
     _leave_one_out(climbed, device, measure, spent)
     return climbed
 
@@ -176,12 +187,14 @@ def _one_pass(
                 f"screened at {estimate:.2f}×, not tried{_on(climbed.kept)}: the budget ended",
             )
             continue
-        if spent() >= UNTIL[CONFIRM]:
+        if spent() >= climbed.confirming_ends:
             climbed.leave(
                 technique.name, f"screened at {estimate:.2f}×, not confirmed: the budget ended"
             )
             continue
+        began = spent()
         _confirm(climbed, technique, move, measure)
+        climbed.trial = max(climbed.trial, spent() - began)
         if technique in climbed.kept:
             added |= knobs(move)
     again.sort(key=lambda each: -each[0])
@@ -234,7 +247,7 @@ def _leave_one_out(climbed: Climb, device: str, measure: Measure, spent: Spent) 
             for place, rung in enumerate(climbed.rungs)
             if rung.dropped is None and tried.get(rung.name) != climbed.kept
         ]
-        if not untried or spent() >= UNTIL[LEAVE_OUT]:
+        if not untried or spent() >= climbed.room_for(1):
             return
         place, rung = untried[0]
         tried[rung.name] = climbed.kept

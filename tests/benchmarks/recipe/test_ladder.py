@@ -9,7 +9,6 @@ from benchmarks.recipe.ladder import (
     CONFIRM,
     LEAVE_OUT,
     SCREEN,
-    UNTIL,
     Climb,
     Trial,
     add,
@@ -194,7 +193,26 @@ def test_the_budget_ends_each_stage_and_what_was_not_tried_is_named() -> None:
     assert machine.count(SCREEN) == 3
     assert found.kept == (WORKERS2,)
     assert found.left["amp_bf16"].reason == "not tried: the budget ended"
-    assert machine.spent() <= max(UNTIL.values()) + machine.cost
+    assert machine.spent() + machine.cost == pytest.approx(1.0)  # the total
+
+
+def test_confirming_goes_on_as_long_as_there_is_time_for_the_rest() -> None:
+    """A recipe of 20 minutes ended after 15, with what looked faster not confirmed."""
+    tempting = [technique(f"threads{count}", threads=count) for count in range(2, 14)]
+    lucky = {(SCREEN, each.name): 1.1 for each in tempting}
+    machine = Machine(product(), lucky, cost=0.04)
+    assert machine.climb(*tempting).kept == ()
+    assert machine.count(CONFIRM) == 11
+    assert 1 - machine.cost <= machine.spent() + machine.cost <= 1  # the total is left
+
+
+def test_each_rung_that_is_kept_takes_the_time_to_leave_it_out() -> None:
+    paying = [technique(name, **{name: 2}) for name in ("threads", "bucket_mb", "accumulate")]
+    machine = Machine(product(threads=1.3, bucket_mb=1.2, accumulate=1.1), cost=0.08)
+    found = machine.climb(*paying, technique("x", batch=2.0), technique("y", learning_rate=2.0))
+    assert found.kept == tuple(paying)
+    assert [line.split()[0] for line in machine.log[-5:]] == [CONFIRM] * 3 + [LEAVE_OUT] * 2
+    assert machine.spent() + machine.cost <= 1
 
 
 def test_time_that_confirming_did_not_need_goes_to_what_was_not_tried() -> None:
