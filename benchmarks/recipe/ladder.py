@@ -18,6 +18,7 @@ estimate is above the margin keeps it.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from statistics import fmean
 
 from benchmarks.setting import Setting
 from benchmarks.techniques import Technique
@@ -58,12 +59,20 @@ class Climb:
     rungs: list[Rung] = field(default_factory=list)
     parts: dict[str, Techniques] = field(default_factory=dict)  # rung -> its techniques
     left: dict[str, Left] = field(default_factory=dict)
-    confirmations: int = 0
-    trial: float = 0.0  # share of the budget that the dearest confirming trial took
+    trials: list[float] = field(default_factory=list)  # what each confirming one took of the budget
+
+    @property
+    def confirmations(self) -> int:
+        return len(self.trials)
+
+    @property
+    def a_trial(self) -> float:
+        """Share of the budget that measuring a trial takes: the mean, as compiling is rare."""
+        return (fmean(self.trials) if self.trials else 0.0) or A_TRIAL
 
     def room_for(self, trials: int) -> float:
         """Share of the budget after which there is no room for so many trials and the total."""
-        return 1 - (trials + 1) * (self.trial or A_TRIAL)
+        return 1 - (trials + 1) * self.a_trial
 
     @property
     def confirming_ends(self) -> float:
@@ -124,7 +133,7 @@ def climb(techniques: Sequence[Technique], device: str, measure: Measure, spent:
     waiting, first = in_order(techniques), True
     while waiting:
         before = climbed.kept
-        until = FIRST_PASS if first else climbed.confirming_ends - (climbed.trial or A_TRIAL)
+        until = FIRST_PASS if first else climbed.confirming_ends - climbed.a_trial
         again, untried = _one_pass(climbed, waiting, device, measure, spent, until=until)
         # what the first pass had no time for comes first where confirming left some
         if climbed.kept != before:
@@ -194,7 +203,7 @@ def _one_pass(
             continue
         began = spent()
         _confirm(climbed, technique, move, measure)
-        climbed.trial = max(climbed.trial, spent() - began)
+        climbed.trials.append(spent() - began)
         if technique in climbed.kept:
             added |= knobs(move)
     again.sort(key=lambda each: -each[0])
@@ -203,7 +212,6 @@ def _one_pass(
 
 def _confirm(climbed: Climb, technique: Technique, move: Techniques, measure: Measure) -> None:
     record = measure(Trial(CONFIRM, move, climbed.kept))
-    climbed.confirmations += 1
     if not pays(record):
         climbed.leave(
             technique.name,

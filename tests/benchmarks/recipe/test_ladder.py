@@ -206,6 +206,22 @@ def test_confirming_goes_on_as_long_as_there_is_time_for_the_rest() -> None:
     assert 1 - machine.cost <= machine.spent() + machine.cost <= 1  # the total is left
 
 
+def test_one_dear_trial_does_not_end_confirming() -> None:
+    """Compiling took three times as long as any other trial: everything behind it was left."""
+    tempting = [technique(f"threads{count}", threads=count) for count in range(2, 12)]
+    lucky = {(SCREEN, each.name): 1.1 for each in tempting}
+    lucky[SCREEN, "threads2"] = 1.2  # the first to be confirmed
+    machine = Machine(product(), lucky, cost=0.04)
+    dear = [0.0]
+
+    def measure(trial: Trial) -> Record:
+        dear[0] += 0.12 * (trial.stage == CONFIRM and trial.name == "threads2")
+        return machine.measure(trial)
+
+    climb(tempting, "cpu", measure, lambda: machine.spent() + dear[0])
+    assert machine.count(CONFIRM) > 6
+
+
 def test_each_rung_that_is_kept_takes_the_time_to_leave_it_out() -> None:
     paying = [technique(name, **{name: 2}) for name in ("threads", "bucket_mb", "accumulate")]
     machine = Machine(product(threads=1.3, bucket_mb=1.2, accumulate=1.1), cost=0.08)
