@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from results import wording
-from results.controls import against_plain, is_control, measured, missed
+from results.controls import against_plain, is_control, measured, missed, shown_faster
 from results.record import Record
 
 
@@ -19,19 +19,16 @@ def advice(records: Sequence[Record]) -> str:
     device = _fastest_device(tried)
     here = [record for record in tried if _stays_on(record, device)]
     there = [record for record in tried if record not in here and _arrives_on(record, device)]
-    faster = [record for record in here if record.verdict == "faster" and record.outcome == "ok"]
-    elsewhere = [record for record in records if record.on and measured(record)]
-    if not tried and elsewhere:
-        sentence = _on_others(elsewhere)
-    elif not tried:
-        sentence = _nothing_measured(records)
+    faster = [record for record in here if shown_faster(record)]
+    if not tried:
+        sentence = _nothing_against_plain(records)
     elif faster:
         sentence = _recommend(faster)
     elif here:
         sentence = _nothing_faster(here)
     else:
         sentence = ""
-    moved = [record for record in there if record.verdict == "faster" and record.outcome == "ok"]
+    moved = [record for record in there if shown_faster(record)]
     if moved:
         best = max(moved, key=_speedup)
         whole = f"{device} trains {_interval(best)} as fast as {best.baseline.get('device')}"
@@ -78,8 +75,11 @@ def _recommend(faster: Sequence[Record]) -> str:
     return sentence + "."
 
 
-def _on_others(tried: Sequence[Record]) -> str:
-    faster = [record for record in tried if record.verdict == "faster" and record.outcome == "ok"]
+def _nothing_against_plain(records: Sequence[Record]) -> str:
+    tried = [record for record in records if record.on and measured(record)]
+    if not tried:
+        return _nothing_measured(records)
+    faster = [record for record in tried if shown_faster(record)]
     if not faster:
         return _nothing_faster(tried, "what it is on")
     best = max(faster, key=_speedup)

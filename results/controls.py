@@ -24,6 +24,11 @@ def measured(record: Record) -> bool:
     return has_number and record.outcome in ("ok", "timed_out")
 
 
+def shown_faster(record: Record) -> bool:
+    """Whether a cell that counts says so with its whole interval."""
+    return record.outcome == "ok" and record.verdict == "faster"
+
+
 def missed(records: Iterable[Record]) -> list[Record]:
     """The controls that claim a difference where there is none.
 

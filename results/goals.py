@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from results import wording
-from results.controls import measured
+from results.controls import measured, shown_faster
 from results.record import Record
 from results.units import number
 
@@ -53,7 +53,7 @@ def advice(records: Sequence[Record]) -> str:
             "per device."
             for record in shown
         )
-    faster = [record for record in shown if record.verdict == "faster" and record.outcome == "ok"]
+    faster = [record for record in shown if shown_faster(record)]
     if not faster:
         return "No other batch is shown to reach the target loss sooner than the plain setting."
     best = max(faster, key=lambda record: record.speedup or 0.0)

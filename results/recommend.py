@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from results import wording
-from results.controls import is_control, measured, missed
+from results.controls import is_control, measured, missed, shown_faster
 from results.record import Record
 
 
@@ -47,7 +47,7 @@ def _suggestion(workload: str, scale: str, device: str, group: Sequence[Record])
     single = list({r.technique: r for r in group if is_single(r)}.values())  # the last one counts
     known = [record for record in single if measured(record)]
     pays = sorted(
-        (r for r in known if r.outcome == "ok" and r.verdict == "faster"),
+        filter(shown_faster, known),
         key=lambda record: -(record.speedup or 0.0),
     )
     take: list[Record] = []

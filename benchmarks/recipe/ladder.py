@@ -22,7 +22,7 @@ from statistics import fmean
 
 from benchmarks.setting import Setting
 from benchmarks.techniques import Technique
-from results.controls import measured
+from results.controls import measured, shown_faster
 from results.recipe import Left, Rung
 from results.record import MARGIN, Record
 from results.wording import outcome, speedup
@@ -212,7 +212,7 @@ def _one_pass(
 
 def _confirm(climbed: Climb, technique: Technique, move: Techniques, measure: Measure) -> None:
     record = measure(Trial(CONFIRM, move, climbed.kept))
-    if not pays(record):
+    if not shown_faster(record):
         climbed.leave(
             technique.name,
             failure(record)
@@ -231,17 +231,12 @@ def _confirm(climbed: Climb, technique: Technique, move: Techniques, measure: Me
         climbed.left.pop(each.name, None)
 
 
-def pays(record: Record) -> bool:
-    """The interval says so."""
-    return record.outcome == "ok" and record.verdict == "faster"
-
-
 def still_pays(record: Record) -> bool:
     """Shown to pay before: also where the interval is unclear and the estimate above the margin."""
     if record.outcome != "ok":
         return False
     hopeful = record.speedup is not None and record.speedup > 1 + MARGIN
-    return pays(record) or (record.verdict == "unclear" and hopeful)
+    return shown_faster(record) or (record.verdict == "unclear" and hopeful)
 
 
 def _leave_one_out(climbed: Climb, device: str, measure: Measure, spent: Spent) -> None:

@@ -37,8 +37,8 @@ def stages(setting: Setting, evidence: Evidence) -> Finding:
 def backend(setting: Setting, evidence: Evidence) -> Finding | None:
     if setting.world_size == 1:
         return None
-    backend = evidence["backend"]
-    return backend == BACKENDS.get(setting.device), f"ranks exchange through {backend}"
+    seen = evidence["backend"]
+    return seen == BACKENDS.get(setting.device), f"ranks exchange through {seen}"
 
 
 def equal_parameters(setting: Setting, evidence: Evidence) -> Finding | None:
@@ -106,9 +106,9 @@ def gathers(setting: Setting, evidence: Evidence) -> Finding | None:
         return None
     if seen is None:
         return (False, "no step was watched") if setting.strategy == "fsdp" else None
-    gathers, scatters = seen.get("_allgather_base_", 0), seen.get("_reduce_scatter_base_", 0)
-    said = f"{gathers} all-gathers and {scatters} reduce-scatters a step"
-    return (min(gathers, scatters) > 0) == (setting.strategy == "fsdp"), said
+    gathered, scattered = seen.get("_allgather_base_", 0), seen.get("_reduce_scatter_base_", 0)
+    said = f"{gathered} all-gathers and {scattered} reduce-scatters a step"
+    return (min(gathered, scattered) > 0) == (setting.strategy == "fsdp"), said
 
 
 CHECKS = {

@@ -57,10 +57,16 @@ class _Mallinfo(ctypes.Structure):
     ]
 
 
+def _library_with(function: str) -> ctypes.CDLL | None:
+    """What this process has loaded, where that holds the function; None on other than Linux."""
+    library = ctypes.CDLL(None) if sys.platform == "linux" else None
+    return library if library is not None and hasattr(library, function) else None
+
+
 def large_blocks_mapped() -> bool | None:
     """Whether glibc maps a large block apart from its heap; None where malloc is not glibc's."""
-    library = ctypes.CDLL(None) if sys.platform == "linux" else None
-    if library is None or not hasattr(library, "mallinfo"):
+    library = _library_with("mallinfo")
+    if library is None:
         return None
     library.mallinfo.restype = _Mallinfo
     library.malloc.restype = ctypes.c_void_p
@@ -75,8 +81,8 @@ def large_blocks_mapped() -> bool | None:
 
 def jemalloc_decay_ms() -> int | None:
     """How long jemalloc keeps freed pages, -1 for ever; None where malloc is not jemalloc's."""
-    library = ctypes.CDLL(None) if sys.platform == "linux" else None
-    if library is None or not hasattr(library, "mallctl"):
+    library = _library_with("mallctl")
+    if library is None:
         return None
     found = ctypes.c_ssize_t()
     size = ctypes.c_size_t(ctypes.sizeof(found))
